@@ -72,6 +72,28 @@ struct SharedRowTests {
     #expect(store.shared.count == 1)
   }
 
+  @Test("but one that wants whole commits takes no rows of the middle of a commit")
+  func middle() async throws {
+    let store = try store(2)
+    let (before, between) = (Card(id: "a", pile: 1, rank: 1), Card(id: "a", pile: 1, rank: 2))
+    try store.put(before)
+    let each = try observers(store, 1, delivery: .each)[0]
+    let newest = try observers(store, 2)
+    let core = try core(each)
+    #expect(try newest.allSatisfy { try self.core($0) === core })
+    // Another record, so that the whole commit is a change and yet not one of the first record.
+    let other = Card(id: "b", pile: 2, rank: 3)
+    let cards = [between, before, other]
+    await store.writeTogether(cards.map { CardWrite(nil, [.put($0)]) })
+    #expect(try each.poll()?.rows == [between])
+    #expect(try newest[0].poll()?.rows == [before, other])
+    #expect(try each.poll()?.rows == [before])
+    #expect(try newest[1].poll()?.rows == [before, other])
+    #expect(try each.poll()?.rows == [before, other])
+    try await store.write { _ = try $0.delete(Card.self, "a") }
+    for observer in newest + [each] { #expect(try observer.poll()?.rows == [other]) }
+  }
+
   @Test("also if too much has changed, so that they must read again")
   func readAgain() throws {
     let store = try store()

@@ -172,27 +172,30 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
   ) -> Outcome {
     guard isPatchable else { return .unknown }
     if let cursor, own?.state != nil, let newest = core.newest(from: cursor, to: state),
-      newest !== own
+      newest !== own, let outcome = follow(newest, to: state, steps)
     {
-      return follow(newest, to: state, steps)
+      return outcome
     }
-    let first = StoreState(generation: .min, transaction: 0)
-    let start = max(cursor ?? first, own?.state ?? first)
+    // Another observer may have found that the rows stay the same, perhaps until the middle of a
+    // commit that is one change for this one.
+    var start = cursor ?? StoreState(generation: .min, transaction: 0)
+    if let known = own?.state, known.part == StoreState.whole { start = max(start, known) }
     guard let steps = try? steps(own, start) else { return .unknown }
     return apply(steps, to: state)
   }
 
-  /// Takes the rows of another observer, and brings them up to date if it wants a later state.
+  /// Takes the rows of another observer, and brings them up to date if it wants a later state. Nil if
+  /// the changes since then are not known.
   private func follow(
     _ newest: KeptState<Row>, to state: StoreState,
     _ steps: (_ kept: KeptState<Row>?, _ start: StoreState) throws -> [RowStep<Row>]?
-  ) -> Outcome {
-    guard let old = own, let start = newest.state else { return .unknown }
+  ) -> Outcome? {
+    guard let old = own, let start = newest.state else { return nil }
     own = newest
     if start < state {
       guard let steps = try? steps(newest, start) else {
         own = old
-        return .unknown
+        return nil
       }
       if apply(steps, to: state).isUnknown {
         (own, mustRead) = (old, true)

@@ -275,7 +275,7 @@ extension Observer {
     let generation = state.generation
     let here = StoreState(generation: generation, transaction: newest)
     let outcome = patcher.patch(to: here, at: tx) { start in
-      writes.filter { $0.state(generation) > start }.map(\.event)
+      writes.events(after: start, generation, rules)?
         .changes(ofRecords: related.records, state.facts.trees, dataTrees)
     }
     if !outcome.isUnknown, tx.context.checksQueries { try patcher.check(tx) }
@@ -309,7 +309,7 @@ extension Observer {
       // Held, it would be copied.
       newest = nil
       let outcome = patcher.patch(to: end, tx) { start in
-        run.filter { $0.state(generation) > start }.map(\.event)
+        run.events(after: start, generation, rules)?
           .changes(ofRecords: tree, trees, dataTrees)
       }
       switch outcome {

@@ -107,6 +107,22 @@ struct WaitingWrites: Sendable {
   }
 }
 
+extension ArraySlice<WaitingWrites.Write> {
+  /// The events after a state; nil if it lies inside of a commit that is one event here. An observer
+  /// that wants each write may share rows of such a state.
+  func events(
+    after start: StoreState, _ generation: Int, _ rules: ObservationRules
+  ) -> [ChangeEvent]? {
+    let later = filter { $0.state(generation) > start }
+    if !rules.needsParts, start.part != StoreState.whole,
+      later.contains(where: { $0.event.transaction == start.transaction })
+    {
+      return nil
+    }
+    return later.map(\.event)
+  }
+}
+
 extension ChangeEvent {
   var isReset: Bool { if case .reset = self { true } else { false } }
 
