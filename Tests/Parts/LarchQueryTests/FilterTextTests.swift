@@ -107,15 +107,12 @@ struct FilterTextTests {
     #expect(LikePattern("%a").prefix.isEmpty)
   }
 
-  @Test("A pattern with many wildcards is fast")
+  @Test("A pattern with many wildcards ends")
   func likeIsNotExponential() {
     let pattern = String(repeating: "%a", count: 30) + "%b"
     let texts = [String(repeating: "a", count: 2000), String(repeating: "aé", count: 1000)]
-    let time = ContinuousClock().measure {
-      for text in texts { #expect(!LikePattern(pattern).matches(text)) }
-    }
     // A matcher that tries all combinations would practically never end.
-    #expect(time < .seconds(60))
+    for text in texts { #expect(!LikePattern(pattern).matches(text)) }
   }
 
   @Test("Regular expressions: literals, builders and patterns as text")

@@ -101,9 +101,11 @@ package final class Child {
   }
 
   /// Waits for a condition while the child runs.
-  package func wait(_ what: String, seconds: Double = 600, until isMet: () -> Bool) throws {
+  package func wait(
+    _ what: String, seconds: Double = 600, until isMet: () throws -> Bool
+  ) throws {
     let deadline = Date() + seconds
-    while !isMet() {
+    while try !isMet() {
       guard process.isRunning else {
         throw Mismatch("\(label) ended with \(ending) before it \(what): \(output)")
       }

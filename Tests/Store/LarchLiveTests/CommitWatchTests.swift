@@ -56,11 +56,13 @@ struct CommitWatchTests {
       while read == nil {
         try store.put(WatchedNote(id: 1000, text: "\(MonotonicTime.now.nanoseconds)"))
         try await Task.sleep(for: .milliseconds(10))
-        read = try store.openReads().first
+        // The thread may be in a short read of its own, too.
+        read = try store.openReads().first { $0.kind == .observation }
       }
       #expect(try #require(read).description.hasPrefix("observation, version "))
       iterators = []
-      #expect(try store.isObserved == false)
+      // The thread may hold a new read at this moment, which it then ends.
+      try await eventually("nothing is held") { try !store.isObserved }
     }
   }
 
@@ -70,9 +72,11 @@ struct CommitWatchTests {
       let (iterator, watch) = try await observe(store)
       let (before, start) = (watch.counts, MonotonicTime.now)
       try await eventually("the pin is ended") { try !store.isObserved }
+      // Before the time is read: the machine may stop this test in between.
+      let wakes = watch.counts.wakes - before.wakes
       let seconds = Int((MonotonicTime.now.nanoseconds - start.nanoseconds) / 1_000_000_000)
       // One look each second, one before the first, and one in the second that is not whole.
-      #expect(watch.counts.wakes - before.wakes <= seconds + 2)
+      #expect(wakes <= seconds + 2)
       #expect(watch.counts.comparisons == 0)
       try store.put(WatchedNote(id: 1000, text: "own"))
       #expect(try await next(iterator)?.rows.count == 201)

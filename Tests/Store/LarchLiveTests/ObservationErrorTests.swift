@@ -14,6 +14,8 @@ struct ObservationErrorTests {
     let (stream, told) = AsyncStream.makeStream(of: LogMessage.self)
     var options = Store.Options()
     options.log = { if $0.level >= .warning { told.yield($0) } }
+    // On a busy machine any operation may be slow.
+    (options.slowRead, options.slowWrite) = (nil, nil)
     let store = try Store.temporary(
       for: Owner.self, Pet.self, Note.self, Tag.self, options: options)
     let line: UInt = #line + 1
@@ -44,6 +46,7 @@ struct ObservationErrorTests {
     let (stream, told) = AsyncStream.makeStream(of: LogMessage.Event.self)
     var options = Store.Options()
     options.log = { if $0.level >= .warning { told.yield($0.event) } }
+    (options.slowRead, options.slowWrite) = (nil, nil)
     let store = try Store.temporary(
       for: Owner.self, Pet.self, Note.self, Tag.self, options: options)
     let (errors, failed) = AsyncStream.makeStream(of: String.self)

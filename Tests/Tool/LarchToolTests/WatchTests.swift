@@ -7,124 +7,140 @@ import Testing
 
 @Suite("The tool shows the commits of other programs")
 struct WatchTests {
-  @Test("watch prints each commit, and ends after the given number")
-  func watch() throws {
-    let fixture = try Fixture()
-    let store = try Fixture.open(fixture.path)
-    defer { store.close() }
-    let output = fixture.directory.path + "/output"
-    let process = try Program.start(
-      ["watch", fixture.path, "--count", "3", "--every", "0.002", "--json"], output: output,
-      errors: fixture.directory.path + "/errors")
-    func lines() -> [Substring] {
-      ((try? String(contentsOfFile: output, encoding: .utf8)) ?? "").split(separator: "\n")
-    }
-    // After its start it reads; each commit waits until the previous one was reported.
-    try waitUntil("watch reads") {
-      try store.statistics(exact: false).readerSlots > 1 || !process.isRunning
-    }
-    var attempt = 0
-    let work: [(String, (WriteTransaction) throws -> Void)] = [
-      (
-        "Tower",
-        { tx in
-          var tower = Tower.sample(900 + attempt); try tx.save(&tower)
-        }
-      ),
-      ("Owner", { tx in _ = try tx.delete(Owner.self, "bo") }),
-      (
-        "Tower",
-        { tx in
-          var tower = try #require(try tx.first(Tower.all))
-          tower.floors += 1
-          try tx.update(tower)
-        }
-      ),
-    ]
-    for (number, step) in work.enumerated() {
-      // The first commit may come before the first check: then it is never reported, but another
-      // one is.
-      repeat {
-        attempt += 1
-        try store.write { try step.1($0) }
-        if number > 0 { break }
-        for _ in 0..<500 where lines().isEmpty && process.isRunning { usleep(20_000) }
-      } while lines().isEmpty && process.isRunning
-      try waitUntil("commit \(number) is told") { lines().count > number || !process.isRunning }
-    }
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
-    let told = try lines().map {
-      try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
-    }
-    #expect(told.count == 3)
-    let changes = told.map { ($0["changes"] as? [[String: Any]])?.first ?? [:] }
-    #expect(changes.map { $0["collection"] as? String } == ["Tower", "Owner", "Tower"])
-    #expect((changes[0]["difference"] as? Int ?? 0) > 0)
-    #expect(changes[1]["difference"] as? Int == -1)
-    #expect(changes[2]["difference"] as? Int == 0)
-  }
+  /// `watch` with JSON on a store, beside a test that commits. It ends after twenty lines.
+  private final class Watching {
+    let fixture: Fixture
+    let store: Store
+    let process: Process
+    private let output: String
+    private var number = 900
 
-  @Test("watch shows which records another program has changed")
-  func watchedRecords() throws {
-    let fixture = try Fixture()
-    let store = try Fixture.open(fixture.path)
-    defer { store.close() }
-    let output = fixture.directory.path + "/output"
-    let process = try Program.start(
-      ["watch", fixture.path, "--count", "4", "--every", "0.002", "--json", "--records"],
-      output: output, errors: fixture.directory.path + "/errors")
-    func lines() -> [Substring] {
-      ((try? String(contentsOfFile: output, encoding: .utf8)) ?? "").split(separator: "\n")
+    init(_ options: [String] = []) throws {
+      fixture = try Fixture()
+      store = try Fixture.open(fixture.path)
+      output = fixture.directory.path + "/output"
+      process = try Program.start(
+        ["watch", fixture.path, "--count", "20", "--every", "0.002", "--json"] + options,
+        output: output, errors: fixture.directory.path + "/errors")
     }
-    try waitUntil("watch reads") {
-      try store.statistics(exact: false).readerSlots > 1 || !process.isRunning
+
+    deinit { store.close() }
+
+    /// What was printed, without a line that is only half there.
+    var lines: [[String: Any]] {
+      get throws {
+        let text = try String(contentsOfFile: output, encoding: .utf8)
+        return try text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map {
+          try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+      }
     }
-    // Until it has reported one, it may not have begun.
-    var number = 900
-    repeat {
+
+    func addTower() throws {
       number += 1
       try store.write { tx in
         var tower = Tower.sample(number)
         try tx.save(&tower)
       }
-      for _ in 0..<100 where lines().isEmpty && process.isRunning { usleep(20_000) }
-    } while lines().isEmpty && process.isRunning
-    var tower = try #require(try store.first(Tower.all.sorted(by: \.id, .descending)))
-    let steps: [() throws -> Void] = [
-      {
-        tower.floors += 1
-        try store.write { try $0.update(tower) }
-      },
-      { try store.write { _ = try $0.delete(Owner.self, "bo") } },
-      { try store.write { tx in _ = try tx.delete(tower) } },
-    ]
-    for (place, step) in steps.enumerated() {
-      try step()
-      try waitUntil("a commit is told") { lines().count > place + 1 || !process.isRunning }
     }
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
-    let told = try lines().map {
-      let line = try #require(
-        try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+
+    /// Whether the last commit was told.
+    private var isUpToDate: Bool {
+      get throws {
+        let newest = Int(try store.environment.info().lastTransactionID)
+        return try lines.last?["transaction"] as? Int == newest
+      }
+    }
+
+    /// Commits until the first lines are there; returns their number. Before the first look of the
+    /// command, a commit is never told, and nobody knows how long it takes until then.
+    func begin() throws -> Int {
+      var pause: UInt32 = 10_000
+      repeat {
+        try addTower()
+        usleep(pause)
+        pause = min(pause * 2, 60_000_000)
+      } while try lines.isEmpty && process.isRunning
+      try waitUntil("they are told") { try isUpToDate || !process.isRunning }
+      return try lines.count
+    }
+
+    /// Makes a commit, and returns the line that tells of it.
+    func line(of commit: () throws -> Void) throws -> [String: Any] {
+      try commit()
+      try waitUntil("a commit is told") { try isUpToDate || !process.isRunning }
+      return try #require(try lines.last)
+    }
+
+    /// Commits until the command ends, and expects that it ends after the given number of lines.
+    func expectEnd() throws {
+      for _ in try lines.count..<20 { _ = try line { try addTower() } }
+      process.waitUntilExit()
+      #expect(process.terminationStatus == 0)
+      #expect(try lines.count == 20)
+    }
+  }
+
+  @Test("watch prints each commit, and ends after the given number")
+  func watch() throws {
+    let watching = try Watching()
+    let store = watching.store
+    let count = try watching.begin()
+    let removed = try watching.line {
+      try store.write { tx in _ = try tx.delete(Owner.self, "bo") }
+    }
+    let changed = try watching.line {
+      try store.write { tx in
+        var tower = try #require(try tx.first(Tower.all))
+        tower.floors += 1
+        try tx.update(tower)
+      }
+    }
+    let told = try watching.lines
+    #expect(told.count == count + 2)
+    func first(_ line: [String: Any]) -> [String: Any] {
+      (line["changes"] as? [[String: Any]])?.first ?? [:]
+    }
+    for line in told.prefix(count) {
+      #expect(first(line)["collection"] as? String == "Tower")
+      #expect((first(line)["difference"] as? Int ?? 0) > 0)
+    }
+    #expect(first(removed)["collection"] as? String == "Owner")
+    #expect(first(removed)["difference"] as? Int == -1)
+    #expect(first(changed)["collection"] as? String == "Tower")
+    #expect(first(changed)["difference"] as? Int == 0)
+    try watching.expectEnd()
+  }
+
+  @Test("watch shows which records another program has changed")
+  func watchedRecords() throws {
+    let watching = try Watching(["--records"])
+    let store = watching.store
+    _ = try watching.begin()
+    func changed(_ line: [String: Any]) throws -> [[String: Any]] {
       let changes = try #require(line["changes"] as? [[String: Any]])
       let owner = changes.first { $0["collection"] as? String == "Owner" }
       let change = try #require(owner ?? changes.first)
       return try #require(change["changed"] as? [[String: Any]])
     }
-    #expect(told.count == 4)
-    #expect(told.dropFirst().map(\.count) == [1, 1, 1])
-    func record(_ line: Int, _ side: String) -> [String: Any]? {
-      told[line].first?[side] as? [String: Any]
+    func record(_ changed: [[String: Any]], _ side: String) -> [String: Any]? {
+      changed.first?[side] as? [String: Any]
     }
-    #expect(record(0, "before") == nil && record(0, "after") != nil)
-    #expect(told[1].first?["id"] as? String == "\(tower.id)")
-    #expect(record(1, "before")?["floors"] as? Int == Int(tower.floors) - 1)
-    #expect(record(1, "after")?["floors"] as? Int == Int(tower.floors))
-    #expect(told[2].first?["id"] as? String == "bo")
-    #expect(record(2, "before") != nil && record(2, "after") == nil)
-    #expect(record(3, "before")?["floors"] as? Int == Int(tower.floors))
+    let added = try changed(try #require(try watching.lines.first))
+    #expect(record(added, "before") == nil && record(added, "after") != nil)
+    var tower = try #require(try store.first(Tower.all.sorted(by: \.id, .descending)))
+    tower.floors += 1
+    let updated = try changed(try watching.line { try store.write { try $0.update(tower) } })
+    #expect(updated.count == 1 && updated.first?["id"] as? String == "\(tower.id)")
+    #expect(record(updated, "before")?["floors"] as? Int == Int(tower.floors) - 1)
+    #expect(record(updated, "after")?["floors"] as? Int == Int(tower.floors))
+    let gone = try changed(
+      try watching.line { try store.write { _ = try $0.delete(Owner.self, "bo") } })
+    #expect(gone.count == 1 && gone.first?["id"] as? String == "bo")
+    #expect(record(gone, "before") != nil && record(gone, "after") == nil)
+    let last = try changed(try watching.line { try store.write { _ = try $0.delete(tower) } })
+    #expect(last.count == 1 && record(last, "before")?["floors"] as? Int == Int(tower.floors))
+    try watching.expectEnd()
   }
 
   @Test(

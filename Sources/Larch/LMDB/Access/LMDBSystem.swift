@@ -93,6 +93,15 @@ struct MonotonicTime: Sendable {
   }
 }
 
+/// How long the processor has worked for the current thread. Reading it is a system call.
+enum ThreadTime {
+  static var nanoseconds: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+  }
+}
+
 /// The number of the current thread; never zero, and unique among live threads.
 enum ThreadIdentity {
   static var current: UInt {

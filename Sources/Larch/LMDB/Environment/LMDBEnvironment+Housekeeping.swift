@@ -9,7 +9,9 @@ internal import CLMDB
 struct StaleReaderWatch {
   /// With continuous writes, the time between two checks in nanoseconds.
   private static let interval: Int64 = 50_000_000
-  /// Checks take at most one hundredth of the time, including those that a growing file causes.
+  /// Checks take at most one hundredth of the time, including those that a growing file causes. What
+  /// counts is the work of the processor: a process that is suspended in a check for a minute would
+  /// otherwise make none for more than an hour.
   private static let share: Int64 = 100
 
   /// The last page of the file at the last check.
@@ -29,11 +31,11 @@ struct StaleReaderWatch {
     return MonotonicTime.now.nanoseconds >= isDueAfterGrowth
   }
 
-  /// Notes a check.
+  /// Notes a check that this thread began at a `ThreadTime`.
   mutating func noteCheck(since start: Int64, lastPage: Int) {
     let end = MonotonicTime.now.nanoseconds
     page = lastPage
-    let pause = (end &- start) &* Self.share
+    let pause = (ThreadTime.nanoseconds &- start) &* Self.share
     isDue = end &+ max(Self.interval, pause)
     isDueAfterGrowth = end &+ pause
   }
@@ -54,7 +56,7 @@ extension LMDBEnvironment {
   }
 
   private func lookForStaleReaders(_ handle: OpaquePointer, lastPage: Int?) {
-    let start = MonotonicTime.now.nanoseconds
+    let start = ThreadTime.nanoseconds
     clearStaleReaders(handle)
     var page = lastPage
     if page == nil {

@@ -32,6 +32,8 @@ struct LogTests {
   private var options: Store.Options {
     var options = Store.Options()
     options.log = { [messages] in messages.add($0) }
+    // On a busy machine any operation may be slow.
+    (options.slowRead, options.slowWrite) = (nil, nil)
     return options
   }
 
