@@ -34,37 +34,43 @@ struct DefaultStoreTests {
   @Test("it is used, replaced, and removed again")
   func replaced() async throws {
     await #expect(processExitsWith: .success) {
-      let a = try Ambient.store()
-      let b = try Ambient.store()
-      Store.default = a
-      #expect(Store.default === a)
-      _ = try Person(name: "a").saved()
-      Store.default = b
-      _ = try Person(name: "b").saved()
-      // A running transaction is not replaced.
-      try Store.transaction { () throws in
+      // Synchronous, as in a program.
+      try { () throws in
+        let a = try Ambient.store()
+        let b = try Ambient.store()
         Store.default = a
-        _ = try Person(name: "b2").saved()
-        try Store.transaction { _ = try Person(name: "b3").saved() }
-      }
-      _ = try Person(name: "a2").saved()
-      Store.default = nil
-      #expect(try Ambient.code { _ = try Person.all.count() } == .noDefaultStore)
-      #expect(try a.fetch(Person.select(\.name)) == ["a", "a2"])
-      #expect(try b.fetch(Person.select(\.name)) == ["b", "b2", "b3"])
+        #expect(Store.default === a)
+        _ = try Person(name: "a").saved()
+        Store.default = b
+        _ = try Person(name: "b").saved()
+        // A running transaction is not replaced.
+        try Store.transaction { () throws in
+          Store.default = a
+          _ = try Person(name: "b2").saved()
+          try Store.transaction { _ = try Person(name: "b3").saved() }
+        }
+        _ = try Person(name: "a2").saved()
+        Store.default = nil
+        #expect(try Ambient.code { _ = try Person.all.count() } == .noDefaultStore)
+        #expect(try a.fetch(Person.select(\.name)) == ["a", "a2"])
+        #expect(try b.fetch(Person.select(\.name)) == ["b", "b2", "b3"])
+      }()
     }
   }
 
   @Test("Store.with has precedence over the default, also on threads without a task")
   func chosenBefore() async throws {
     await #expect(processExitsWith: .success) {
-      let a = try Ambient.store()
-      let b = try Ambient.store()
-      Store.default = a
-      try Store.with(b) { _ = try Person(name: "b").saved() }
-      _ = try Person(name: "a").saved()
-      #expect(try a.fetch(Person.select(\.name)) == ["a"])
-      #expect(try b.fetch(Person.select(\.name)) == ["b"])
+      // Synchronous, as in a program.
+      try { () throws in
+        let a = try Ambient.store()
+        let b = try Ambient.store()
+        Store.default = a
+        try Store.with(b) { _ = try Person(name: "b").saved() }
+        _ = try Person(name: "a").saved()
+        #expect(try a.fetch(Person.select(\.name)) == ["a"])
+        #expect(try b.fetch(Person.select(\.name)) == ["b"])
+      }()
     }
   }
 
