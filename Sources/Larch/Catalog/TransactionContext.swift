@@ -26,6 +26,9 @@ package final class TransactionContext {
   /// The keys of uniqueness rules.
   @exclusivity(unchecked) var ruleWriter = KeyWriter()
 
+  /// The trees of the state that is read.
+  let trees: MappedTrees
+
   /// The indexes for look-ups by a field.
   let points = PointIndexes()
 
@@ -66,6 +69,7 @@ package final class TransactionContext {
     provesCoding: Bool = false
   ) throws {
     self.environment = environment
+    trees = MappedTrees(environment)
     self.checksQueries = checksQueries
     self.catalog = catalog
     shapes = ShapeTable()
@@ -86,6 +90,7 @@ package final class TransactionContext {
     self.isReading = isReading
     failure = nil
     hasUnsavedMembers = false
+    trees.begin()
   }
 
   func end() {
@@ -100,6 +105,16 @@ package final class TransactionContext {
     lastType = nil
     lastCollection = nil
     lastAssociation = nil
+  }
+
+  /// What a tree has under a key, as `LMDBDatabase.get`. In a read that nobody watches, it is searched on
+  /// the mapped pages.
+  @inline(__always)
+  func get(
+    _ key: UnsafeRawBufferPointer, from database: LMDBDatabase, in transaction: LMDBTransaction
+  ) throws(LMDBError) -> UnsafeRawBufferPointer? {
+    guard isReading, !transaction.isWatched else { return try database.get(key, in: transaction) }
+    return try trees.get(key, from: database, in: transaction)
   }
 
   /// The path of a stored field, which is kept for later queries.

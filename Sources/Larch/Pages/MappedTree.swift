@@ -165,9 +165,13 @@ package struct MappedTree {
     return isBranch ? low - 1 : low
   }
 
+  /// The address of a page that the file has.
+  @inline(__always)
+  func address(ofPage number: UInt64) -> UnsafeRawPointer { map + Int(number) &* pageSize }
+
   func page(_ number: UInt64) -> PageHeader? {
     guard number > 1, number <= lastPage else { return nil }
-    let page = PageHeader(base: map + Int(number) * pageSize)
+    let page = PageHeader(base: address(ofPage: number))
     guard page.number == number, page.count > 0, page.lower <= pageSize,
       page.flags == PageLayout.branch || page.flags == PageLayout.leaf
     else { return nil }

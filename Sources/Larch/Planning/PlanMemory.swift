@@ -21,6 +21,8 @@ final class PlanMemory {
     let outline: QueryOutline
     /// The scan; nil if constants or statistics decide more.
     let scan: ScanOutline?
+    /// The scan, if it is that of one value.
+    let key: KeyOutline?
     /// The indexes whose costs decide, if nothing else does.
     let matches: [IndexMatch]?
 
@@ -31,6 +33,7 @@ final class PlanMemory {
       usable = planner.usable
       self.outline = outline
       self.scan = scan
+      key = scan.flatMap(KeyOutline.init)
       self.matches = matches
     }
   }
@@ -90,26 +93,16 @@ extension Planner {
 }
 
 extension PlanMemory {
-  /// The scan that plans of a query have, if one normal test is its filter; nil if it is not known.
-  func scan(
+  /// What is known of the outline of a query with a normalized filter; nil if it is new.
+  func known(
     _ filter: FilterNode, _ query: QueryDescription, for need: QueryNeed, _ planner: Planner
-  ) -> ScanOutline? {
+  ) -> Known? {
     guard let traits = QueryOutline.traits(query, need, wanted: query.wanted(for: need)),
       let hash = QueryOutline.hash(filter, traits), let known = self[hash],
       known.schema === planner.schema, known.usable == planner.usable,
       known.outline.fits(filter, query, need, traits)
     else { return nil }
-    return known.scan
-  }
-}
-
-extension ScanOutline {
-  /// Whether the rows are the entries of one whole key of an index, and nothing else is tested.
-  var isOneKey: Bool {
-    guard isCovering, isPoints, residue.isEmpty, keyFilter.isEmpty, bounds.count == 1,
-      let match
-    else { return false }
-    return match.pointCount == 1 && match.rangeCount == 1 && !match.hasRange && !match.mayRepeat
+    return known
   }
 }
 

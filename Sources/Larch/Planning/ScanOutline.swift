@@ -160,6 +160,12 @@ extension ScanOutline {
       isInOrder: isInOrder, used: used, checked: checked, rangeCount: rangeCount)
   }
 
+  /// For fewer records no statistics are worth their cost. Without a limit, the worst case is a look-up
+  /// of each record.
+  static var fewRecords: Int { 32 }
+  /// So many rows of a frequent value are found sooner by their ids than among all records.
+  static var fewRows: Int { 16 }
+
   /// Whether a scan that looks good is good for these constants: if many records have a value, a
   /// full scan finds the wanted rows sooner. The statistic costs one search.
   ///
@@ -170,16 +176,14 @@ extension ScanOutline {
     if match.isUnique { return true }
     if let wanted {
       // A frequent value is found by the next record as well, which costs less than one by its id.
-      let isMany = isByID && !isCovering && wanted > 16
+      let isMany = isByID && !isCovering && wanted > ScanOutline.fewRows
       if isInOrder, residue.isEmpty, !isMany { return true }
     } else if isCovering {
       return true
     }
     guard case .index(let entries) = source else { return true }
     let count = try statistics.recordCount()
-    // For few records no statistics are worth their cost. Without a limit, the worst case is a
-    // look-up of each record.
-    if count < 32 { return true }
+    if count < ScanOutline.fewRecords { return true }
     let found = try statistics.estimate(index: entries.index, ranges: entries.ranges)
     guard found <= count / 8 else { return false }
     guard let wanted, !isInOrder else { return true }

@@ -174,7 +174,7 @@ extension PlanMemory {
   fileprivate func scan(
     of query: QueryDescription, for need: QueryNeed, in planner: Planner
   ) throws -> ScanOutline? {
-    try scan(query.filter.normalized(), query, for: need, planner)
+    try known(query.filter.normalized(), query, for: need, planner)?.scan
   }
 }
 

@@ -113,7 +113,9 @@ final class RelatedCounter {
     _ id: UnsafeRawBufferPointer, in route: RelatedRoute
   ) throws -> UnsafeRawBufferPointer? {
     let transaction = try answers.context.transaction()
-    guard let stored = try route.target.records.get(id, in: transaction) else { return nil }
+    guard
+      let stored = try answers.context.get(id, from: route.target.records, in: transaction)
+    else { return nil }
     answers.add(records: 1)
     let reader = try RowReader(
       route.target, residue: [], context: answers.context,

@@ -124,7 +124,9 @@ final class RelatedOrder {
   // MARK: Records
 
   private func record(_ id: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer? {
-    guard let stored = try route.target.records.get(id, in: try answers.context.transaction())
+    let transaction = try answers.context.transaction()
+    guard
+      let stored = try answers.context.get(id, from: route.target.records, in: transaction)
     else { return nil }
     answers.add(records: 1)
     return try reader.open(stored, id)

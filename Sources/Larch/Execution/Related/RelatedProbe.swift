@@ -41,7 +41,9 @@ final class RelatedProbe {
   }
 
   private func passes(_ id: UnsafeRawBufferPointer) throws -> Bool {
-    guard let stored = try route.target.records.get(id, in: try answers.context.transaction())
+    let transaction = try answers.context.transaction()
+    guard
+      let stored = try answers.context.get(id, from: route.target.records, in: transaction)
     else { return false }
     answers.add(records: 1)
     if isAlways { return true }

@@ -31,16 +31,17 @@ struct PrefixOfIDs {
     }
   }
 
-  /// The ids of a range that surely begin with the text, and those that must be tested; nil if others
-  /// may be in it.
-  func parts(of range: KeyRange) -> (sure: KeyRange, rest: KeyRange)? {
-    guard range.lower == bytes, range.upper == KeyRange.successor(ofPrefix: bytes) else {
-      return nil
-    }
+  /// Whether a range has exactly the ids that may begin with the text.
+  func isWhole(_ range: KeyRange) -> Bool {
+    range.lower == bytes && range.upper == KeyRange.successor(ofPrefix: bytes)
+  }
+
+  /// The ids that surely begin with the text, and those that must be tested.
+  var parts: (sure: KeyRange, rest: KeyRange) {
     let middle = bytes + [0x80]
     return (
       KeyRange(lower: bytes, upper: middle, needsCheck: false),
-      KeyRange(lower: middle, upper: range.upper, needsCheck: true)
+      KeyRange(lower: middle, upper: KeyRange.successor(ofPrefix: bytes), needsCheck: true)
     )
   }
 }

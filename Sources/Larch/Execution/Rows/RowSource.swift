@@ -121,13 +121,15 @@ final class RowReader {
 
   /// The verified record of an id from an index.
   func read(_ id: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer {
-    guard let stored = try records.get(id, in: transaction) else { throw missing(id) }
+    guard let stored = try context.get(id, from: records, in: transaction) else {
+      throw Self.missing(id, collection)
+    }
     return try open(stored, id)
   }
 
   /// Whether the record of an id from a list exists.
   func isThere(_ id: UnsafeRawBufferPointer) throws -> Bool {
-    try records.get(id, in: transaction) != nil
+    try context.get(id, from: records, in: transaction) != nil
   }
 
   @inline(__always)
@@ -184,7 +186,9 @@ final class RowReader {
     return RecordEnvelope.naming(error, id, collection.stored)
   }
 
-  private func missing(_ id: UnsafeRawBufferPointer) -> LarchError {
+  /// The error of an entry without its record.
+  @inline(never)
+  static func missing(_ id: UnsafeRawBufferPointer, _ collection: CollectionHandle) -> LarchError {
     LarchError(
       .corrupted, "An index entry refers to a record that does not exist; verify the store."
     ) {

@@ -26,7 +26,7 @@ struct IndexStatistics: PlanStatistics {
     do {
       let handle = try collection.index(at: index)
       return try estimate(
-        ranges, handle.database, CatalogStorage.indexName(handle.stored.id), hasDuplicates: true)
+        ranges, handle.database, hasDuplicates: true)
     } catch let error as LMDBError {
       throw context.note(error)
     }
@@ -55,16 +55,14 @@ struct IndexStatistics: PlanStatistics {
   func estimate(ids ranges: [KeyRange]) throws -> Int {
     do {
       return try estimate(
-        ranges, collection.records, CatalogStorage.recordsName(collection.number),
-        hasDuplicates: false)
+        ranges, collection.records, hasDuplicates: false)
     } catch let error as LMDBError {
       throw context.note(error)
     }
   }
 
   private func estimate(
-    _ ranges: [KeyRange], _ database: LMDBDatabase, _ name: @autoclosure () -> String,
-    hasDuplicates: Bool
+    _ ranges: [KeyRange], _ database: LMDBDatabase, hasDuplicates: Bool
   ) throws -> Int {
     let transaction = try context.transaction()
     let size = try database.statistics(in: transaction)
@@ -78,25 +76,21 @@ struct IndexStatistics: PlanStatistics {
       if let found {
         sum += found
       } else {
-        sum += try counter.estimate(
-          context.mappedTree(name(), pageSize: size.pageSize))
+        sum += try counter.estimate(context.mappedTree(database))
       }
     }
     if looked < ranges.count { sum = Int(Double(sum) * Double(ranges.count) / Double(looked)) }
     return min(sum, size.entries)
   }
-
 }
 
 extension TransactionContext {
   /// The pages of a database, if all of them are in the map.
-  func mappedTree(_ name: String, pageSize: Int) throws -> MappedTree? {
+  func mappedTree(_ database: LMDBDatabase) throws -> MappedTree? {
     guard isReading else { return nil }
     let transaction = try transaction()
-    let value = try [UInt8](name.utf8).withUnsafeBytes {
-      try LMDBDatabase.unnamed.get($0, in: transaction)
-    }
-    return value.flatMap { MappedTree($0, pageSize: pageSize, lastPage: transaction.lastPage) }
+    if transaction.isWatched { database.tellRead(in: transaction) }
+    return trees.tree(of: database, in: transaction, isOften: true)
   }
 }
 

@@ -103,8 +103,7 @@ extension PlanRun {
       if ranges.count == 1, ranges[0].isEverything { return size.entries }
       if most <= PlanRun.fewRows { return nil }
       // The ids of records do not count as entries of an index.
-      return try countPages(
-        of: CatalogStorage.recordsName(collection.number), in: ranges, size.pageSize)?.entries
+      return try context.countPages(of: collection.records, in: ranges)?.entries
     case .index(let scan):
       if scan.mayRepeat { return nil }
       if scan.keyFilter.isEmpty, !scan.isPoints {
@@ -112,8 +111,7 @@ extension PlanRun {
         let size = try index.database.statistics(in: transaction)
         if scan.ranges.count == 1, scan.ranges[0].isEverything { return size.entries }
         if most > PlanRun.fewRows,
-          let count = try countPages(
-            of: CatalogStorage.indexName(index.stored.id), in: scan.ranges, size.pageSize)
+          let count = try context.countPages(of: index.database, in: scan.ranges)
         {
           add(entriesExamined: count.keys)
           return count.entries
@@ -139,32 +137,9 @@ extension PlanRun {
   /// The number of ids with a prefix; nil if some of them must be tested.
   private func countIDs(_ prefix: PrefixOfIDs) throws -> Int? {
     guard case .records(let ranges) = plan.source, ranges.count == 1, plan.idBounds.isEmpty,
-      let (sure, rest) = prefix.parts(of: ranges[0])
+      prefix.isWhole(ranges[0])
     else { return nil }
-    let name = CatalogStorage.recordsName(collection.number)
-    let size = try collection.records.statistics(in: try context.transaction())
-    guard let others = try countPages(of: name, in: [rest], size.pageSize), others.entries == 0
-    else { return nil }
-    return try countPages(of: name, in: [sure], size.pageSize)?.entries
-  }
-
-  /// The entries in ranges of a tree, from the headers of its pages; nil if these are not in the map,
-  /// or not what they should be.
-  private func countPages(
-    of name: String, in ranges: [KeyRange], _ pageSize: Int
-  ) throws -> MappedTree.Count? {
-    guard let tree = try context.mappedTree(name, pageSize: pageSize) else { return nil }
-    var all = MappedTree.Count()
-    for range in ranges where !range.isEmpty {
-      let found = range.lower.withUnsafeBytes { lower in
-        guard let upper = range.upper else { return tree.count(from: lower, to: nil) }
-        return upper.withUnsafeBytes { tree.count(from: lower, to: $0) }
-      }
-      guard let found else { return nil }
-      all.entries += found.entries
-      all.keys += found.keys
-    }
-    return all
+    return try context.count(prefix, in: collection)
   }
 
   private func count(_ scan: Plan.IndexScan, upTo most: Int) throws -> Int {
@@ -184,6 +159,33 @@ extension PlanRun {
       }
     }
     return count
+  }
+}
+
+extension TransactionContext {
+  /// The number of ids with a prefix; nil if some of them must be tested.
+  func count(_ prefix: PrefixOfIDs, in collection: CollectionHandle) throws -> Int? {
+    let (sure, rest) = prefix.parts
+    guard let others = try countPages(of: collection.records, in: [rest]), others.entries == 0
+    else { return nil }
+    return try countPages(of: collection.records, in: [sure])?.entries
+  }
+
+  /// The entries in ranges of a tree, from the headers of its pages; nil if these are not in the map,
+  /// or not what they should be.
+  func countPages(of database: LMDBDatabase, in ranges: [KeyRange]) throws -> MappedTree.Count? {
+    guard let tree = try mappedTree(database) else { return nil }
+    var all = MappedTree.Count()
+    for range in ranges where !range.isEmpty {
+      let found = range.lower.withUnsafeBytes { lower in
+        guard let upper = range.upper else { return tree.count(from: lower, to: nil) }
+        return upper.withUnsafeBytes { tree.count(from: lower, to: $0) }
+      }
+      guard let found else { return nil }
+      all.entries += found.entries
+      all.keys += found.keys
+    }
+    return all
   }
 }
 

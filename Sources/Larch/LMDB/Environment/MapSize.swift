@@ -1,14 +1,18 @@
 internal import CLMDB
 
 internal import Foundation
+internal import Synchronization
 
 /// The address space into which the file is mapped: its size and its limit.
 ///
-/// Used only by the thread that has the write lock, or before anyone else can see the environment.
+/// Used only by the thread that has the write lock, or before anyone else can see the environment; but
+/// `moves` by everybody.
 final class MapSize {
   var bytes = 0
   /// The running transaction, or its commit, found the map full.
   var wasFull = false
+  /// How often the map may have moved. It moves while no read is open, so each read sees one number.
+  let moves = Atomic<Int>(0)
 
   /// The sizes to try when a file is opened, in falling order. Reserving is free if addresses are
   /// plentiful; on a small device or under a limit the first sizes fail at once.
@@ -45,6 +49,7 @@ final class MapSize {
   /// Gives LMDB another size, while no transaction is open. If that fails, the environment has no
   /// map any more and must be reopened.
   func resize(_ handle: OpaquePointer, to size: Int) throws(LMDBError) {
+    moves.add(1, ordering: .relaxed)
     try LMDBError.check(mdb_env_set_mapsize(handle, size), "mdb_env_set_mapsize")
     var info = MDB_envinfo()
     mdb_env_info(handle, &info)

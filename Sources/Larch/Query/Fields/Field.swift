@@ -3,6 +3,7 @@
 /// Every property of the record is available under its own name, as a ``Field``.
 @dynamicMemberLookup
 public struct Fields<Root: Record>: Sendable {
+  @usableFromInline
   init() {}
 
   /// The id, under which the record is stored.

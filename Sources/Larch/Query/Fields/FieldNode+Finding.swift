@@ -176,12 +176,15 @@ private enum FieldNodes {
       byIdentity[key] = node
       kept.append(member)
       if let base { kept.append(base) }
+      shortcuts.keep(node, base: key.base, member: key.member, isFlattened: key.isFlattened)
     }
   }
 
   /// Key paths with run-time arguments (`\.tags[i]`) must not fill the memory.
   private static let limit = 4096
   private static let entries = Locked(Entries())
+  /// Those of `byIdentity` that are found without the lock.
+  private static let shortcuts = FieldShortcuts()
 
   static func find<Root, Value>(
     base: AnyObject?, member: AnyKeyPath, isFlattened: Bool = false,
@@ -190,7 +193,9 @@ private enum FieldNodes {
     let key = Key(
       base: base.map { ObjectIdentifier($0) }, member: ObjectIdentifier(member),
       isFlattened: isFlattened)
-    let node = find(key) ?? find(key, base, member) ?? keep(make(), key, base, member)
+    let node =
+      shortcuts.find(base: key.base, member: key.member, isFlattened: isFlattened)
+      ?? find(key) ?? find(key, base, member) ?? keep(make(), key, base, member)
     // The key identifies the types: those of the key path after those of the base.
     return unsafeDowncast(node, to: FieldNode<Root, Value>.self)
   }

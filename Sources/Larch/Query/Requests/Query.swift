@@ -14,12 +14,19 @@ public struct Query<R: Record>: Sendable {
 
   init() {}
 
+  @usableFromInline
+  init(_ filter: Filter<R>) { details.filter = filter.node }
+
   /// Keeps only the records that also meet the condition.
+  @inlinable  // The caller's compiler knows the types, and the runtime is not asked for them.
   public func `where`<Condition: FilterExpression>(
     _ condition: (Fields<R>) -> Condition
   ) -> Query where Condition.Root == R {
-    with { $0.filter = $0.filter.and(condition(Fields())._filter.node) }
+    and(condition(Fields())._filter)
   }
+
+  @usableFromInline
+  func and(_ filter: Filter<R>) -> Query { with { $0.filter = $0.filter.and(filter.node) } }
 
   /// Keeps only the records for which a closure returns true, for conditions that `where` cannot
   /// express.

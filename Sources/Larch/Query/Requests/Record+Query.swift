@@ -9,9 +9,10 @@ extension Record {
   /// ```
   ///
   /// Nothing is read until you run the query.
+  @inlinable  // The caller's compiler knows the types, and the runtime is not asked for them.
   public static func `where`<Condition: FilterExpression>(
     _ condition: (Fields<Self>) -> Condition
   ) -> Query<Self> where Condition.Root == Self {
-    Query().where(condition)
+    Query(condition(Fields())._filter)
   }
 }

@@ -214,7 +214,8 @@ extension ReadTransaction {
   fileprivate final func record(
     _ id: UnsafeRawBufferPointer, in collection: CollectionHandle
   ) throws -> UnsafeRawBufferPointer? {
-    if let stored = try collection.records.get(id, in: try context.transaction()) {
+    let transaction = try context.transaction()
+    if let stored = try context.get(id, from: collection.records, in: transaction) {
       return stored
     }
     guard mayHavePendingEntries else { throw context.missingRecord(id, in: collection) }

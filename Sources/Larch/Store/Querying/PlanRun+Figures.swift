@@ -80,95 +80,11 @@ extension PlanRun {
       plan.after == nil, plan.offset == 0, plan.otherwise == nil, plan.groups == nil,
       isComparing || !scan.mayRepeat, selection.indices.contains(place)
     else { return nil }
-    return try WholeKeys(scan, selection[place], isComparing: isComparing, self)
-  }
-}
-
-/// The keys of an index scan in the map, with one of their components.
-private final class WholeKeys {
-  let primitive: KeyForm.Primitive
-  /// The number of keys so far.
-  private(set) var count = 0
-  private let tree: MappedTree
-  private let ranges: [KeyRange]
-  private let component: Int
-  private let components: KeyComponents
-  private let filter: KeyFilterProgram?
-
-  /// Nil if the keys do not have the field, or are not in the map.
-  init?(
-    _ scan: Plan.IndexScan, _ field: FieldReference, isComparing: Bool, _ run: PlanRun
-  ) throws {
-    let index = try run.collection.index(at: scan.index)
-    let component = index.schema.fields.firstIndex {
-      $0.identity == field.identity && $0.form == field.form && !$0.isFolded && !$0.isMultiple
-    }
-    guard let component, field.isStandard, let (primitive, _) = field.form.simple else {
-      return nil
-    }
-    let size = try index.database.statistics(in: run.context.transaction())
-    guard
-      let tree = try run.context.mappedTree(
-        CatalogStorage.indexName(index.stored.id), pageSize: size.pageSize)
-    else { return nil }
-    self.primitive = primitive
-    self.tree = tree
-    self.component = component
-    ranges = scan.ranges
-    components = KeyComponents(index.schema)
-    let filters = isComparing ? scan.keyFilter.filter { !$0.isAnyValue(of: field) } : scan.keyFilter
-    filter = filters.isEmpty ? nil : KeyFilterProgram(filters, index.schema, components)
-  }
-
-  /// Calls with the component of each key, nil for nil, and the number of entries of the key.
-  ///
-  /// - Parameter inOrderOfIDs: whether each key must have one id, which is greater than that of the key
-  ///   before it.
-  /// - Returns: false if a key does not decide the filters, or is cut, or ids are in another order,
-  ///   or a page is not what it should be.
-  @inline(__always)
-  func forEach(
-    inOrderOfIDs: Bool, _ body: (UnsafeRawBufferPointer?, Int) -> Void
-  ) throws -> Bool {
-    let (tree, component, components, filter) = (tree, component, components, filter)
-    let hasDuplicates = tree.tree.hasDuplicates
-    if inOrderOfIDs, !hasDuplicates { return false }
-    var lastID: UnsafeRawBufferPointer?
-    func visit(_ leaf: PageHeader, _ places: Range<Int>) throws -> Bool {
-      count += places.count
-      for place in places {
-        guard let node = tree.node(place, in: leaf) else { return false }
-        components.open(node.key)
-        if let filter {
-          let outcome = try filter.test()
-          if outcome == .no { continue }
-          if outcome == .unknown { return false }
-        }
-        let entries = hasDuplicates ? tree.entries(of: node, in: leaf) : 1
-        guard let entries = Int(exactly: entries) else { return false }
-        if inOrderOfIDs {
-          guard let id = tree.singleEntry(of: node, in: leaf) else { return false }
-          if let lastID, !lastID.precedes(id) { return false }
-          lastID = id
-        }
-        switch try components.component(component) {
-        case .cut: return false
-        case .null: body(nil, entries)
-        case .value(let bytes): body(bytes, entries)
-        }
-      }
-      return true
-    }
-    for range in ranges where !range.isEmpty {
-      let isWhole = try range.lower.withUnsafeBytes { lower in
-        guard let upper = range.upper else {
-          return try tree.forEachLeaf(from: lower, to: nil, visit)
-        }
-        return try upper.withUnsafeBytes { try tree.forEachLeaf(from: lower, to: $0, visit) }
-      }
-      guard isWhole else { return false }
-    }
-    return true
+    let field = selection[place]
+    return try WholeKeys(
+      collection.index(at: scan.index), scan.ranges, field,
+      keyFilter: isComparing
+        ? scan.keyFilter.filter { !$0.isAnyValue(of: field) } : scan.keyFilter, context)
   }
 }
 

@@ -12,7 +12,8 @@ extension Query: RunnableRequest {
   /// The records.
   @usableFromInline
   func allRows(in tx: ReadTransaction) throws -> [R] {
-    try tx.run(details, of: R.self, for: .records, isAll: true) { run, access in
+    if let records = try tx.rowsOfKey(details, of: R.self) { return records }
+    return try tx.run(details, of: R.self, for: .records, isAll: true) { run, access in
       let records = RecordBuffer<R>(limit: details.limit)
       while let row = try run.next() {
         records.next().initialize(to: try access.decode(row, of: run))
@@ -38,7 +39,9 @@ extension Query: RunnableRequest {
   /// The first record.
   @usableFromInline
   func firstRow(in tx: ReadTransaction) throws -> R? {
-    try tx.run(details.limitedToOne, of: R.self, for: .records, isAll: true) { run, access in
+    let first = details.limitedToOne
+    if let records = try tx.rowsOfKey(first, of: R.self) { return records.first }
+    return try tx.run(first, of: R.self, for: .records, isAll: true) { run, access in
       guard let row = try run.next() else { return nil }
       return try access.decode(row, of: run)
     }
@@ -54,6 +57,7 @@ extension Query: RunnableRequest {
       }
     }
     if let count = try tx.countOfKey(details, of: R.self) { return count }
+    if let count = try tx.countOfRange(details, of: R.self) { return count }
     func read(isAll: Bool) throws -> Int {
       try tx.run(details, of: R.self, for: .count, isAll: isAll) { run, _ in try run.count() }
     }
@@ -64,6 +68,7 @@ extension Query: RunnableRequest {
   /// Whether there is a record.
   @usableFromInline
   func hasRow(in tx: ReadTransaction) throws -> Bool {
+    if let count = try tx.countOfKey(details, of: R.self, for: .exists) { return count > 0 }
     func read(isAll: Bool) throws -> Bool {
       try tx.run(details, of: R.self, for: .exists, isAll: isAll) { run, _ in try run.exists() }
     }

@@ -98,7 +98,9 @@ final class QueryRows: OpenCursor {
     while let id = ids?.next() {
       let transaction = try context.transaction()
       let found = try id.withUnsafeBytes { id -> R? in
-        guard let stored = try collection.records.get(id, in: transaction) else { return nil }
+        guard let stored = try context.get(id, from: collection.records, in: transaction) else {
+          return nil
+        }
         return try context.decode(R.self, stored, id: id, in: collection)
       }
       if let found { return found }

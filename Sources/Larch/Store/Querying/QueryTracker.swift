@@ -65,7 +65,7 @@ extension ReadTransaction {
     _ key: UnsafeRawBufferPointer, of collection: CollectionHandle, in transaction: LMDBTransaction
   ) throws(LMDBError) -> UnsafeRawBufferPointer? {
     if transaction.isWatched { return try watchedRecord(key, of: collection, in: transaction) }
-    return try collection.records.get(key, in: transaction)
+    return try context.get(key, from: collection.records, in: transaction)
   }
 
   /// An observer depends only on the record of this id.

@@ -172,6 +172,9 @@ extension RecordReading {
     try _reading { tx in
       // Floating-point numbers and decimals are added in the order of the query.
       let isAnyOrder = reference.form.isInteger && !query.details.isPart
+      if isAnyOrder, let total = try tx.totalOfKey(reference, query.details, of: R.self) {
+        return total
+      }
       func read(isAll: Bool) throws -> KeyTotal {
         try tx.run(
           query.details, of: R.self,

@@ -39,10 +39,9 @@ extension ReadTransaction {
     }
     do {
       try writePending(for: index.database)
-      guard let id = try index.database.get(context.idWriter.bytes, in: transaction) else {
-        return nil
-      }
-      guard let stored = try collection.records.get(id, in: transaction) else {
+      let key = context.idWriter.bytes
+      guard let id = try context.get(key, from: index.database, in: transaction) else { return nil }
+      guard let stored = try context.get(id, from: collection.records, in: transaction) else {
         throw RecordEnvelope.missing(id, index: index.stored.name, collection.stored)
       }
       return try context.decode(type, stored, id: id, in: collection)

@@ -7,7 +7,8 @@ extension RecordReading {
   /// - Complexity: reads no record if an index answers the whole filter.
   public func ids<R: Record>(_ query: Query<R>) throws -> [R.ID] {
     try _reading { tx in
-      try tx.run(query.details, of: R.self, for: .ids, isAll: true) { run, access in
+      if let ids = try tx.idsOfPrefix(query.details, of: R.self) { return ids }
+      return try tx.run(query.details, of: R.self, for: .ids, isAll: true) { run, access in
         try access.ids(of: run, limit: query.details.limit)
       }
     }

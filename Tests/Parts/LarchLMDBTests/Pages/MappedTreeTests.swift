@@ -40,6 +40,29 @@ final class MappedFile {
   func trees(named name: String) -> [MappedTree] { headers(named: name).compactMap(tree(at:)) }
 }
 
+extension MappedFile {
+  /// Searches keys, and reads whatever is found.
+  func search(_ tree: MappedTree, _ random: inout SeededGenerator) -> Int {
+    var unclear = 0
+    for _ in 0..<8 {
+      let number = Int.random(in: 0..<700, using: &random)
+      let key = SampleFile.key(number)
+      let keys = [key, [UInt8(number % 2)], key + key]
+      for key in keys {
+        key.withUnsafeBytes { key in
+          var value: UnsafeRawBufferPointer?
+          if !tree.find(key, &value) { unclear += 1 }
+          if let count = tree.count(of: key) { #expect(count >= 0) }
+          guard let start = value?.baseAddress, let count = value?.count, count > 0 else { return }
+          let offset = start - UnsafeRawPointer(memory.baseAddress!)
+          #expect(offset >= 0 && offset + count <= memory.count)
+        }
+      }
+    }
+    return unclear
+  }
+}
+
 extension MappedTree {
   fileprivate func entries(_ range: Range<Int>) -> Double? {
     SampleFile.key(range.lowerBound).withUnsafeBytes { start in
@@ -108,6 +131,21 @@ struct MappedTreeTests {
     }
   }
 
+  @Test("A key is found with its value, which may have pages of its own")
+  func found() throws {
+    try withFile { file in
+      let trees = file.trees(named: "records")
+      let tree = try #require(trees.first { $0.count(0..<700) == SampleFile.count + 5 })
+      for number in 0..<SampleFile.count + 5 {
+        var value: UnsafeRawBufferPointer?
+        #expect(SampleFile.key(number).withUnsafeBytes { tree.find($0, &value) })
+        #expect(value.map { [UInt8]($0) } == SampleFile.value(number))
+      }
+      var value: UnsafeRawBufferPointer?
+      #expect(SampleFile.key(5_000).withUnsafeBytes { tree.find($0, &value) } && value == nil)
+    }
+  }
+
   @Test("Damaged pages lead to any number, or to none", arguments: 0..<8)
   func damaged(seed: UInt64) throws {
     try withFile { file in
@@ -115,6 +153,7 @@ struct MappedTreeTests {
       let whole = [UInt8](file.memory)
       let headers = file.headers(named: "records") + file.headers(named: "index")
       var refused = 0
+      var unclear = 0
       for _ in 0..<400 {
         file.memory.copyBytes(from: whole)
         for _ in 0...Int.random(in: 0..<20, using: &random) {
@@ -128,6 +167,7 @@ struct MappedTreeTests {
         }
         for tree in headers.compactMap(file.tree(at:)) {
           if let count = tree.count(0..<1_200) { #expect(count >= 0) }
+          unclear += file.search(tree, &random)
           guard
             let found = tree.entries(
               Int.random(
@@ -139,7 +179,7 @@ struct MappedTreeTests {
           #expect(found >= 0)
         }
       }
-      #expect(refused > 0)
+      #expect(refused > 0 && unclear > 0)
     }
   }
 
@@ -160,6 +200,8 @@ struct MappedTreeTests {
       }
       #expect(tree.entries(0..<all) == nil && tree.entries(10..<20) == nil)
       #expect(tree.count(0..<all) == nil && tree.count(10..<20) == nil)
+      var value: UnsafeRawBufferPointer?
+      #expect(!SampleFile.key(10).withUnsafeBytes { tree.find($0, &value) })
       #expect(
         [UInt8](repeating: 0, count: 8).withUnsafeBytes { tree.entries(from: $0, to: nil) } == nil)
     }

@@ -1,0 +1,204 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+/// A query for one value, or one range, whose outline is known is answered without a plan. The answers are
+/// those of the array, whatever the ids are and however often the value occurs.
+@Suite("Queries that are answered without a plan")
+struct DirectAnswerTests {
+  struct Tune: Record, Equatable {
+    var id: String
+    var code: Int
+    var label: String?
+    var album: Int
+    var length: Int16?
+
+    static let schema = Schema<Tune> {
+      Unique(\.code)
+      Index(\.label)
+      Index(\.album, \.length)
+    }
+  }
+
+  struct Shot: Record, Equatable, MemberwiseCoded {
+    var id = UUID()
+    var code: Int
+    var label: String?
+    var album: Int
+    var length: Int16?
+
+    static let schema = Schema<Shot> {
+      Unique(\.code)
+      Index(\.label)
+      Index(\.album, \.length)
+      Index(\.length)
+    }
+  }
+
+  private static let labels: [String?] = [
+    nil, "", "a", "b", "e\u{301}", "é", String(repeating: "x", count: 200),
+    String(repeating: "x", count: 201), "rare",
+  ]
+
+  private static func label(_ random: inout SeededGenerator) -> String? {
+    // Half of all have one label, so that other plans are better for it.
+    random.chance(1, in: 2) ? "a" : random.pick(labels)
+  }
+
+  @Test("By ids that are texts", arguments: 0..<4)
+  func texts(seed: Int) throws {
+    var random = SeededGenerator(seed: UInt64(seed) + 31)
+    let store = try Store.temporary(for: Tune.self)
+    var tunes: [Tune] = []
+    for round in 0..<3 {
+      try store.write { tx in
+        for number in 0..<[4, 40, 500][round] {
+          var tune = Tune(
+            id: "\(random.pick(["a", "ab", "é", "b"]))-\(round)-\(number)",
+            code: round * 1_000 + number, label: Self.label(&random), album: random.below(6),
+            length: random.chance(1, in: 5) ? nil : Int16(random.below(60)))
+          try tx.insert(&tune)
+          tunes.append(tune)
+        }
+      }
+      tunes = try store.fetch(Tune.all)
+      for _ in 0..<60 {
+        let (label, code, album) = (random.pick(Self.labels), random.below(2_600), random.below(7))
+        let prefix = random.pick(["a", "ab", "a-", "é", "zz", "b-2-1"])
+        try check(store, Tune.where { $0.label == label }, tunes.filter { $0.label == label })
+        try check(store, Tune.where { $0.code == code }, tunes.filter { $0.code == code })
+        try check(store, Tune.where { $0.code >= code }, tunes.filter { $0.code >= code })
+        try check(store, Tune.where { $0.album == album }, tunes.filter { $0.album == album })
+        let query = Tune.where { $0.id.hasPrefix(prefix) }
+        try check(store, query, tunes.filter { $0.id.hasPrefix(prefix) })
+        let sum = tunes.filter { $0.album == album }.reduce(0) { $0 + Int($1.length ?? 0) }
+        #expect(try store.sum(\.length, of: Tune.where { $0.album == album }) == sum)
+      }
+    }
+  }
+
+  @Test("By ids that are UUIDs", arguments: 0..<4)
+  func uuids(seed: Int) throws {
+    var random = SeededGenerator(seed: UInt64(seed) + 77)
+    let store = try Store.temporary(for: Shot.self)
+    var shots: [Shot] = []
+    for round in 0..<3 {
+      try store.write { tx in
+        for number in 0..<[4, 40, 700][round] {
+          var shot = Shot(
+            code: round * 1_000 + number, label: Self.label(&random), album: random.below(6),
+            length: random.chance(1, in: 5) ? nil : Int16(random.below(60)))
+          try tx.insert(&shot)
+          shots.append(shot)
+        }
+      }
+      shots = try store.fetch(Shot.all)
+      for _ in 0..<60 {
+        let (label, code, album) = (random.pick(Self.labels), random.below(2_600), random.below(7))
+        let length = random.chance(1, in: 6) ? nil : Int16(random.below(60))
+        try check(store, Shot.where { $0.label == label }, shots.filter { $0.label == label })
+        try check(store, Shot.where { $0.code == code }, shots.filter { $0.code == code })
+        try check(store, Shot.where { $0.length == length }, shots.filter { $0.length == length })
+        if let length {
+          let query = Shot.where { $0.length < length }
+          try check(store, query, shots.filter { $0.length.map { $0 < length } ?? false })
+        }
+        let sum = shots.filter { $0.album == album }.reduce(0) { $0 + Int($1.length ?? 0) }
+        #expect(try store.sum(\.length, of: Shot.where { $0.album == album }) == sum)
+      }
+    }
+  }
+
+  /// Twice: the first time the outline may be new.
+  private func check<R: Record & Equatable>(
+    _ store: Store, _ query: Query<R>, _ found: [R]
+  ) throws {
+    for limit in [nil, 1, 3, 17, 3_000] {
+      let query = limit.map(query.limit) ?? query
+      let wanted = limit.map { Array(found.prefix($0)) } ?? found
+      try store.read { tx throws in
+        for _ in 0..<2 {
+          #expect(try tx.fetch(query) == wanted, "\(query.details.filter.text)")
+          #expect(try tx.first(query) == wanted.first, "\(query.details.filter.text)")
+          #expect(try tx.count(query) == wanted.count, "\(query.details.filter.text)")
+          #expect(try tx.exists(query) == !wanted.isEmpty, "\(query.details.filter.text)")
+          #expect(try tx.ids(query) == wanted.map(\.id), "\(query.details.filter.text)")
+        }
+      }
+    }
+  }
+
+  private func filled() throws -> Store {
+    let store = try Store.temporary(for: Shot.self)
+    try store.write { tx in
+      for number in 0..<100 {
+        var shot = Shot(code: number, label: "\(number % 50)", album: number % 4, length: 1)
+        try tx.insert(&shot)
+      }
+    }
+    return store
+  }
+
+  @Test("A known outline has no plan in a read, and one in a write")
+  func direct() throws {
+    let store = try filled()
+    let query = Shot.where { $0.label == "7" }
+    let album = Shot.where { $0.album == 1 }
+    let length = TypedField.of(\Shot.length)
+    func isDirect(_ tx: ReadTransaction) throws -> [Bool] {
+      _ = (try tx.fetch(query), try tx.count(query), try tx.count(Shot.where { $0.length < 3 }))
+      _ = try tx.sum(\.length, of: album)
+      return [
+        try tx.rowsOfKey(query.details, of: Shot.self) != nil,
+        try tx.countOfKey(query.details, of: Shot.self) != nil,
+        try tx.countOfRange(Shot.where { $0.length < 3 }.details, of: Shot.self) != nil,
+        try tx.totalOfKey(length, album.details, of: Shot.self) != nil,
+      ]
+    }
+    #expect(try store.read(isDirect) == [true, true, true, true])
+    #expect(try store.write { try isDirect($0) } == [false, false, false, false])
+    // A value that a quarter of all records have is found sooner in all of them.
+    try store.write { tx in
+      for shot in try tx.fetch(Shot.where { $0.code < 50 }) {
+        var shot = shot
+        shot.label = "7"
+        try tx.update(shot)
+      }
+    }
+    #expect(try store.read { try $0.rowsOfKey(query.details, of: Shot.self) == nil })
+    #expect(try store.read { try $0.rowsOfKey(query.limit(9).details, of: Shot.self) } == nil)
+    _ = try store.fetch(query.limit(9))
+    #expect(try store.read { try $0.rowsOfKey(query.limit(9).details, of: Shot.self) }?.count == 9)
+  }
+
+  @Test("An entry without its record, and a damaged record, are errors that name the id")
+  func damaged() throws {
+    for isDeleted in [true, false] {
+      let store = try filled()
+      let query = Shot.where { $0.label == "7" }
+      let shot = try #require(try store.fetch(query).last)
+      #expect(try store.fetch(query).count == 2)
+      try store.write { tx in
+        try tx.storage { transaction in
+          let records = try tx.context.collection(of: Shot.self).records
+          let key = [UInt8](try tx.context.key(of: shot.id))
+          try key.withUnsafeBytes { key in
+            var bytes = [UInt8](try #require(try records.get(key, in: transaction)))
+            bytes[bytes.count / 2] ^= 1
+            if isDeleted {
+              #expect(try records.delete(key, in: transaction))
+            } else {
+              _ = try bytes.withUnsafeBytes { try records.put(key, $0, in: transaction) }
+            }
+          }
+        }
+      }
+      let error = #expect(throws: LarchError.self) { try store.fetch(query) }
+      #expect(error?.code == (isDeleted ? .corrupted : .checksumMismatch))
+      #expect(error?.context.id == "\(shot.id)")
+      #expect(error?.context.collection == "Shot")
+    }
+  }
+}
