@@ -12,7 +12,7 @@ extension Query: RunnableRequest {
   /// The records.
   @usableFromInline
   func allRows(in tx: ReadTransaction) throws -> [R] {
-    try tx.run(details, of: R.self, for: .records, isAll: true) { run, access in
+    try tx.run(details, of: R.self, for: tx.needOfValues, isAll: true) { run, access in
       let records = RecordBuffer<R>(limit: details.limit)
       while let row = try run.next() {
         records.next().initialize(to: try access.decode(row, of: run))
@@ -38,7 +38,7 @@ extension Query: RunnableRequest {
   /// The first record.
   @usableFromInline
   func firstRow(in tx: ReadTransaction) throws -> R? {
-    try tx.run(details.limitedToOne, of: R.self, for: .records, isAll: true) { run, access in
+    try tx.run(details.limitedToOne, of: R.self, for: tx.needOfValues, isAll: true) { run, access in
       guard let row = try run.next() else { return nil }
       return try access.decode(row, of: run)
     }
@@ -82,7 +82,7 @@ extension Query: RunnableRequest {
   /// The plan as text.
   @usableFromInline
   func planText(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
-    try tx.explain(self, for: counting ? .count : .records, running: running)
+    try tx.explain(self, for: counting ? .count : tx.needOfValues, running: running)
   }
 }
 
@@ -96,7 +96,7 @@ extension ReadTransaction {
       var prepared = try prepare(query.details, for: need, in: collection)
       switch need {
       case .fields(let fields), .values(let fields): prepared.selecting = fields
-      case .records, .ids, .count, .exists, .counts, .distinct, .distinctCount: break
+      case .records, .recordValues, .ids, .count, .exists, .counts, .distinct, .distinctCount: break
       }
       if let fields = need.groupedFields { prepared.selecting = fields }
       guard running else { return prepared.text }
@@ -107,7 +107,7 @@ extension ReadTransaction {
         case .exists: _ = try run.exists()
         case .counts where run.plan.groups != nil:
           try run.forEachCountedGroup(of: 0) { _, _, _ in }
-        case .records, .ids, .fields, .values, .counts, .distinct, .distinctCount:
+        case .records, .recordValues, .ids, .fields, .values, .counts, .distinct, .distinctCount:
           while try run.next() != nil {}
         }
         var counters = run.counters
