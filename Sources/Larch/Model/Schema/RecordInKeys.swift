@@ -23,7 +23,9 @@ struct RecordInKeys: Sendable {
     else { return nil }
     let facts = TypeProbe.facts(of: type)
     guard facts.asksOnce, facts.isUnaware, case .record(let form) = facts.form, form.isComplete,
-      form.fields.count == facts.questions.count
+      form.fields.count == facts.questions.count,
+      // A key that is only written would be missing.
+      TypeProbe.keys(of: type)?.cases.count == form.fields.count
     else { return nil }
     let id = RecordInKeys.id(of: type)
     var fields: [Field] = []
