@@ -54,6 +54,8 @@ package final class TransactionContext {
 
   /// What a layer above remembers of the queries that it planned with this context.
   @exclusivity(unchecked) var plans: AnyObject?
+  /// What a layer above makes records of keys with, while no run uses it.
+  @exclusivity(unchecked) var spareRecords: AnyObject?
 
   /// The timer of the running operation, if the log reports slow operations.
   @exclusivity(unchecked) var timer: OperationTimer?
@@ -102,6 +104,7 @@ package final class TransactionContext {
   func adopt(_ catalog: Catalog) {
     self.catalog = catalog
     plans = nil
+    spareRecords = nil
     lastType = nil
     lastCollection = nil
     lastAssociation = nil

@@ -60,6 +60,19 @@ public struct KeyForm: Hashable, Sendable {
   }
 }
 
+extension KeyForm {
+  /// A standard type or an optional one; nil for the rare forms of several values.
+  var simple: (primitive: Primitive, isOptional: Bool)? {
+    switch node {
+    case .primitive(let primitive): return (primitive, false)
+    case .optional(let wrapped):
+      guard case .primitive(let primitive) = wrapped.node else { return nil }
+      return (primitive, true)
+    case .composite: return nil
+    }
+  }
+}
+
 extension KeyForm: CustomStringConvertible {
   /// The text in the catalog.
   public var description: String { parts.map(\.partText).joined(separator: ",") }

@@ -122,7 +122,7 @@ extension PlanTask {
 
   var needsOnlyIDs: Bool {
     switch need {
-    case .records: false
+    case .records, .recordValues: false
     case .ids, .count, .exists: true
     case .fields(let fields), .values(let fields), .distinct(let fields),
       .distinctCount(let fields):
@@ -134,6 +134,7 @@ extension PlanTask {
   /// Whether the keys and ids have everything that is needed.
   func isAnswered(by index: IndexSchema) -> Bool {
     let fields: [FieldReference]
+    if case .recordValues = need { return index.record != nil }
     if case .fields(let needed) = need {
       fields = needed
     } else if let grouped = need.groupedFields {

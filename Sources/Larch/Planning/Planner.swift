@@ -202,7 +202,7 @@ extension QueryNeed {
   var isAnyOrder: Bool {
     switch self {
     case .count, .exists, .values, .counts, .distinctCount: true
-    case .records, .ids, .fields, .distinct: false
+    case .records, .recordValues, .ids, .fields, .distinct: false
     }
   }
 }

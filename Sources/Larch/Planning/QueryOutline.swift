@@ -90,6 +90,7 @@ struct QueryOutline {
       case .exists: 3
       case .fields: 4
       case .values: 5
+      case .recordValues: 6
       case .counts, .distinct, .distinctCount: -1
       }
     if traits < 0 { return nil }
@@ -112,7 +113,7 @@ extension QueryNeed {
   fileprivate var neededFields: [FieldReference] {
     switch self {
     case .fields(let fields), .values(let fields): fields
-    case .records, .ids, .count, .exists, .counts, .distinct, .distinctCount: []
+    case .records, .recordValues, .ids, .count, .exists, .counts, .distinct, .distinctCount: []
     }
   }
 }

@@ -72,7 +72,10 @@ package enum Leaf {
   }
 
   static func decimal<T>(_ value: T) -> DecimalBytes {
-    let digits = DecimalDigits(bits(value, as: Decimal.self))
+    decimal(DecimalDigits(bits(value, as: Decimal.self)))
+  }
+
+  static func decimal(_ digits: DecimalDigits) -> DecimalBytes {
     var result = DecimalBytes()
     if digits.isNaN {
       result.head = 2 << 8

@@ -91,29 +91,6 @@ enum ComparableNumber {
 }
 
 extension KeyForm.Primitive {
-  /// The kind under which a value of the type is stored.
-  package var storedKind: FieldKind {
-    switch self {
-    case .bool: .bool
-    case .int8: .int8
-    case .int16: .int16
-    case .int32: .int32
-    case .int64: .int64
-    case .uint8: .uint8
-    case .uint16: .uint16
-    case .uint32: .uint32
-    case .uint64: .uint64
-    case .float: .float
-    case .double: .double
-    case .date: .date
-    case .string: .string
-    case .data: .data
-    case .uuid: .uuid
-    case .url: .url
-    case .decimal: .decimal
-    }
-  }
-
   /// The number of bytes of a value in a key; nil for text, data and decimals, which vary.
   var keyWidth: Int? {
     switch self {
@@ -147,17 +124,4 @@ extension KeyForm.Primitive {
   var isFloatingPoint: Bool { self == .double || self == .float || self == .date }
   /// Whether it is compared in its normal form.
   var isText: Bool { self == .string }
-}
-
-extension KeyForm {
-  /// A standard type or an optional one; nil for the rare forms of several values.
-  var simple: (primitive: Primitive, isOptional: Bool)? {
-    switch node {
-    case .primitive(let primitive): return (primitive, false)
-    case .optional(let wrapped):
-      guard case .primitive(let primitive) = wrapped.node else { return nil }
-      return (primitive, true)
-    case .composite: return nil
-    }
-  }
 }

@@ -136,6 +136,8 @@ final class OrderedIndexRows: RowSource {
   private var sorter: RowSorter?
   private var sortKey: SortKey?
   @exclusivity(unchecked) private var idBuffer = ByteBuffer()
+  /// The key of the only row of a group.
+  @exclusivity(unchecked) private var keyBuffer = ByteBuffer(capacity: 0)
   private var spilled = 0
 
   init(
@@ -301,15 +303,35 @@ final class OrderedIndexRows: RowSource {
     }
   }
 
-  /// Sorts by the ids alone, each with its key.
+  /// Sorts by the ids alone, each with its key. Most groups have one row, for which nothing is made.
   private func sortGroup(_ prefix: UnsafeRawBufferPointer) throws {
-    let key = makeSortKey([])
-    let sorter = RowSorter(settings)
-    try forEachRowOfGroup(prefix) {
-      _ = try key.write(components: components, id: rows.id)
-      try sorter.add(key: key.bytes, idStart: key.countBeforeID, payload: rows.scanner.key)
+    var sort: (key: SortKey, rows: RowSorter)?
+    func add(_ id: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) throws {
+      guard let sort else { return }
+      _ = try sort.key.write(components: components, id: id)
+      try sort.rows.add(key: sort.key.bytes, idStart: sort.key.countBeforeID, payload: payload)
     }
-    try begin(sorter, key)
+    var isEmpty = true
+    try forEachRowOfGroup(prefix) {
+      if isEmpty {
+        isEmpty = false
+        idBuffer.removeAll()
+        idBuffer.append(rows.id)
+        keyBuffer.removeAll()
+        keyBuffer.append(rows.scanner.key)
+        return
+      }
+      if sort == nil {
+        sort = (makeSortKey([]), RowSorter(settings))
+        try add(idBuffer.bytes, keyBuffer.bytes)
+      }
+      try add(rows.id, rows.scanner.key)
+    }
+    if let sort { return try begin(sort.rows, sort.key) }
+    mode = .one
+    isRowFound = !isEmpty
+    take(idBuffer.bytes, nil)
+    key = keyBuffer.bytes
   }
 
   private func sortCutKey() throws {

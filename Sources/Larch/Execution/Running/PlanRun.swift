@@ -1,7 +1,8 @@
 /// A row of a result, valid until the next one.
 package struct QueryRow {
   package var id: UnsafeRawBufferPointer
-  /// The verified bytes of the record; nil if the plan does not read it.
+  /// The verified bytes of the record, or the same bytes made of a key; nil if the plan reads
+  /// neither.
   package var record: UnsafeRawBufferPointer?
 }
 
@@ -34,12 +35,16 @@ package final class PlanRun {
   /// The records that the alternative read for a count.
   var countedOfAlternative = 0
   private let isCovering: Bool
+  /// Whether rows have their records, made of keys.
+  private let makesRecords: Bool
+  private var ownedMaker: KeyedRecords?
+  @exclusivity(unchecked) private var maker: Unmanaged<KeyedRecords>?
   private var ownedSelector: RowSelector?
   @exclusivity(unchecked) private var selector: Unmanaged<RowSelector>?
 
   init(
     _ plan: Plan, in collection: CollectionHandle, context: TransactionContext,
-    typed: TypedAccess, selecting selection: [FieldReference] = []
+    typed: TypedAccess, selecting selection: [FieldReference] = [], makingRecords: Bool = false
   ) throws {
     self.plan = plan
     self.collection = collection
@@ -47,6 +52,7 @@ package final class PlanRun {
     self.typed = typed
     self.selection = selection
     isCovering = plan.isCovering
+    makesRecords = makingRecords && isCovering
     left = plan.limit ?? .max
     toSkip = plan.offset
     reader = try RowReader(collection, residue: plan.residue, context: context, typed: typed)
@@ -62,6 +68,7 @@ package final class PlanRun {
     selection = []
     settings = run.settings
     isCovering = plan.isCovering
+    makesRecords = false
     left = plan.limit ?? .max
     toSkip = plan.offset
     reader = run.reader
@@ -89,7 +96,20 @@ package final class PlanRun {
     left -= 1
     rowsReturned += 1
     return QueryRow(
-      id: source.id, record: isCovering ? source.record : try source.record(reader))
+      id: source.id,
+      record: !isCovering
+        ? try source.record(reader) : makesRecords ? try makeRecord(of: source) : source.record)
+  }
+
+  /// The record of a row, made of its key if that determines every bit.
+  @inline(__always)
+  private func makeRecord(of source: RowSource) throws -> UnsafeRawBufferPointer {
+    if source.record == nil, let key = source.key, let maker,
+      let made = try maker._withUnsafeGuaranteedRef({ try $0.record(key, source.id) })
+    {
+      return made
+    }
+    return try source.record(reader)
   }
 
   private func begin() throws -> Unmanaged<RowSource>? {
@@ -98,7 +118,16 @@ package final class PlanRun {
     let source = try makeRows(limit: wanted.flatMap { $0.overflow ? nil : $0.partialValue })
     self.source = source
     current = Unmanaged.passUnretained(source)
+    if makesRecords { try beginRecords() }
     return current
+  }
+
+  private func beginRecords() throws {
+    guard case .index(let scan) = plan.source else { return }
+    let made = try KeyedRecords.of(
+      collection.index(at: scan.index).schema, collection, context)
+    ownedMaker = made
+    maker = made.map(Unmanaged.passUnretained)
   }
 
   private func end() -> QueryRow? {
@@ -155,6 +184,9 @@ package final class PlanRun {
     source.close()
     self.source = nil
     current = nil
+    maker = nil
+    ownedMaker?.end(in: context)
+    ownedMaker = nil
   }
 
   /// The cost of the run so far.
@@ -204,7 +236,7 @@ extension PlanRun {
     case .any:
       if case .union(let parts) = plan.source { return UnionRows(parts, self) }
       return try unorderedRows(plan.source)
-    case .byID(let descends): return try rowsByID(descends: descends)
+    case .byID(let descends): return try rowsByID(descends: descends, limit: limit)
     case .byIndex(let components, let descends, let idsDescend):
       return try rowsByIndex(components, descends: descends, idsDescend: idsDescend)
     case .sorted(let terms, let idsDescend):
@@ -212,7 +244,7 @@ extension PlanRun {
     }
   }
 
-  private var keepsKeys: Bool { plan.isCovering && !selection.isEmpty }
+  private var keepsKeys: Bool { plan.isCovering && (makesRecords || !selection.isEmpty) }
 
   /// The rows of a source in whatever order is cheapest.
   func unorderedRows(_ source: Plan.Source) throws -> RowSource {
@@ -229,7 +261,7 @@ extension PlanRun {
     }
   }
 
-  private func rowsByID(descends: Bool) throws -> RowSource {
+  private func rowsByID(descends: Bool, limit: Int?) throws -> RowSource {
     let after = plan.after?.id
     switch plan.source {
     case .nothing: return RowSource()
@@ -238,7 +270,7 @@ extension PlanRun {
       return try RecordRows(bounded(rest), descends: descends, reader)
     case .index(let scan):
       let isOneKey = scan.isPoints && scan.ranges.count == 1
-      if keepsKeys, !isOneKey { return try sortedRows([], idsDescend: descends, limit: nil) }
+      if keepsKeys, !isOneKey { return try sortedRows([], idsDescend: descends, limit: limit) }
       if isOneKey {
         let rows = try IndexRows(
           scan, descends: false, idsDescend: descends, from: after, reader)
@@ -267,7 +299,7 @@ extension PlanRun {
     _ components: Int, descends: Bool, idsDescend: Bool
   ) throws -> RowSource {
     guard case .index(let scan) = plan.source else {
-      return try rowsByID(descends: idsDescend)
+      return try rowsByID(descends: idsDescend, limit: nil)
     }
     let rows = try OrderedIndexRows(
       scan, components: components, descends: descends, idsDescend: idsDescend,

@@ -49,6 +49,8 @@ final class SortKey {
   let isInKeys: Bool
   /// Whether it is one number and an id of eight bytes: then rows sort as pairs of numbers.
   let isNumber: Bool
+  /// Whether rows sort by their ids alone, of eight bytes.
+  var isID: Bool { terms.isEmpty && idWidth == 8 }
   // Everything for the number of a record, without a term object, whose references would be
   // counted.
   private let numberPath: FieldPath

@@ -27,11 +27,13 @@ final class SortedRows: RowSource {
   /// Whether rows include the keys of the index.
   private let keepsKeys: Bool
 
-  private enum Mode { case start, numbers, list, top, sorter, end }
+  private enum Mode { case start, numbers, list, keys, top, sorter, end }
   @exclusivity(unchecked) private var mode = Mode.start
   @exclusivity(unchecked) private var top: TopNumbers
   @exclusivity(unchecked) private var numbers: [UInt128] = []
   @exclusivity(unchecked) private var place = 0
+  /// The keys of rows that are sorted by their ids, each after its length; `numbers` has the places.
+  @exclusivity(unchecked) private var keys = ByteBuffer(capacity: 0)
   /// The number of the token's row.
   @exclusivity(unchecked) private var least: UInt128 = 0
   @exclusivity(unchecked) private var hasLeast = false
@@ -66,6 +68,7 @@ final class SortedRows: RowSource {
       guard place < numbers.count else { return false }
       place += 1
       return take(number: numbers[place - 1])
+    case .keys: return takeKey()
     case .top: return take(topRows?.next())
     case .sorter: return take(try sorter?.next())
     case .start, .end: return false
@@ -74,11 +77,29 @@ final class SortedRows: RowSource {
 
   private func take(number row: UInt128?) -> Bool {
     guard let row else { return false }
+    take(idNumber: UInt64(truncatingIfNeeded: row))
+    return true
+  }
+
+  private func take(idNumber number: UInt64) {
     idBuffer.removeAll()
-    idBuffer.append(bigEndian: UInt64(truncatingIfNeeded: row))
+    idBuffer.append(bigEndian: number)
     if sortKey.idsDescend { idBuffer.complement(from: 0) }
     id = idBuffer.bytes
+  }
+
+  private func takeKey() -> Bool {
+    guard place < numbers.count else { return false }
+    take(idNumber: UInt64(truncatingIfNeeded: numbers[place] >> 64))
+    key = key(at: numbers[place])
+    place += 1
     return true
+  }
+
+  private func key(at row: UInt128) -> UnsafeRawBufferPointer {
+    let start = Int(UInt64(truncatingIfNeeded: row))
+    let length = keys.bytes(at: start, count: 2)
+    return keys.bytes(at: start + 2, count: Int(length[0]) << 8 | Int(length[1]))
   }
 
   private func take(_ row: RowSorter.Row?) -> Bool {
@@ -104,6 +125,8 @@ final class SortedRows: RowSource {
       rows.finish()
       topRows = rows
       mode = .top
+    } else if keepsKeys, sortKey.isID {
+      try sortKeys()
     } else {
       let rows = RowSorter(settings)
       sorter = rows
@@ -150,6 +173,54 @@ final class SortedRows: RowSource {
       try withUnsafeBytes(of: row.bigEndian) { try rows.add(key: $0, idStart: 8, payload: nothing) }
     }
     numbers.removeAll()
+  }
+
+  /// Sorts rows with their keys by the ids alone, which are numbers.
+  private func sortKeys() throws {
+    if let after {
+      guard sortKey.write(after) else { throw SortedRows.foreignToken }
+      least = UInt128(after.id.withUnsafeBytes { sortKey.number(ofID: $0) })
+      hasLeast = true
+    }
+    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    while try source.next() {
+      let number = sortKey.number(ofID: source.id)
+      if hasLeast, UInt128(number) <= least { continue }
+      let key = source.key ?? nothing
+      if let sorter {
+        try add(number, key, to: sorter)
+        continue
+      }
+      numbers.append(UInt128(number) << 64 | UInt128(keys.count))
+      keys.append(UInt8(truncatingIfNeeded: key.count >> 8))
+      keys.append(UInt8(truncatingIfNeeded: key.count))
+      keys.append(key)
+      if keys.count + numbers.count * 16 > settings.budget { try moveKeys() }
+    }
+    if let sorter {
+      try sorter.finish()
+      mode = .sorter
+    } else {
+      numbers.sort()
+      mode = .keys
+    }
+  }
+
+  /// Moves rows with their keys to the general sort, as they do not fit into memory.
+  private func moveKeys() throws {
+    let rows = RowSorter(settings)
+    sorter = rows
+    for row in numbers {
+      try add(UInt64(truncatingIfNeeded: row >> 64), key(at: row), to: rows)
+    }
+    numbers = []
+    keys = ByteBuffer(capacity: 0)
+  }
+
+  private func add(
+    _ number: UInt64, _ key: UnsafeRawBufferPointer, to rows: RowSorter
+  ) throws {
+    try withUnsafeBytes(of: number.bigEndian) { try rows.add(key: $0, idStart: 0, payload: key) }
   }
 
   /// Calls with the number of each wanted row. If the bytes of a record already show that it is not

@@ -56,11 +56,14 @@ package final class IndexSchema: Sendable {
   let hasMultiple: Bool
   /// The form of the keys: that of all fields, one after the other.
   let form: KeyForm
+  /// Where the keys have the fields of a record; nil if they do not have all of them.
+  let record: RecordInKeys?
 
   init(
     name: String, isUnique: Bool, fields: [IndexFieldSchema], isDecoded: Bool, isPartial: Bool,
-    definition: String
+    definition: String, record: RecordInKeys? = nil
   ) {
+    self.record = record
     self.name = name
     self.isUnique = isUnique
     self.fields = fields

@@ -255,7 +255,8 @@ package enum SchemaCompiler {
     return IndexSchema(
       name: name, isUnique: declaration.isUnique, fields: fields, isDecoded: isDecoded,
       isPartial: declaration.condition != nil,
-      definition: ([form.description, kind] + paths).joined(separator: ";"))
+      definition: ([form.description, kind] + paths).joined(separator: ";"),
+      record: declaration.condition == nil ? RecordInKeys(R.self, fields) : nil)
   }
 
   /// An index name such as `city_age`, from the names of the properties.

@@ -68,8 +68,10 @@ public struct PageToken: Sendable {
 
 /// What the results of a query are needed for.
 package enum QueryNeed: Sendable {
-  /// Whole records.
+  /// Whole records, as they are stored.
   case records
+  /// Whole records as values, in the order of the query: keys that have every field will do.
+  case recordValues
   /// Ids, in the order of the query.
   case ids
   /// The number of rows; the order does not matter.
@@ -94,7 +96,7 @@ extension QueryNeed {
     switch self {
     case .counts(let field): [field]
     case .distinct(let fields), .distinctCount(let fields): fields
-    case .records, .ids, .count, .exists, .fields, .values: nil
+    case .records, .recordValues, .ids, .count, .exists, .fields, .values: nil
     }
   }
 }

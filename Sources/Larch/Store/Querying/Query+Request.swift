@@ -13,7 +13,7 @@ extension Query: RunnableRequest {
   @usableFromInline
   func allRows(in tx: ReadTransaction) throws -> [R] {
     if let records = try tx.rowsOfKey(details, of: R.self) { return records }
-    return try tx.run(details, of: R.self, for: .records, isAll: true) { run, access in
+    return try tx.run(details, of: R.self, for: tx.needOfValues, isAll: true) { run, access in
       let records = RecordBuffer<R>(limit: details.limit)
       while let row = try run.next() {
         records.next().initialize(to: try access.decode(row, of: run))
@@ -41,7 +41,7 @@ extension Query: RunnableRequest {
   func firstRow(in tx: ReadTransaction) throws -> R? {
     let first = details.limitedToOne
     if let records = try tx.rowsOfKey(first, of: R.self) { return records.first }
-    return try tx.run(first, of: R.self, for: .records, isAll: true) { run, access in
+    return try tx.run(first, of: R.self, for: tx.needOfValues, isAll: true) { run, access in
       guard let row = try run.next() else { return nil }
       return try access.decode(row, of: run)
     }
@@ -87,7 +87,7 @@ extension Query: RunnableRequest {
   /// The plan as text.
   @usableFromInline
   func planText(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
-    try tx.explain(self, for: counting ? .count : .records, running: running)
+    try tx.explain(self, for: counting ? .count : tx.needOfValues, running: running)
   }
 }
 
@@ -101,7 +101,7 @@ extension ReadTransaction {
       var prepared = try prepare(query.details, for: need, in: collection)
       switch need {
       case .fields(let fields), .values(let fields): prepared.selecting = fields
-      case .records, .ids, .count, .exists, .counts, .distinct, .distinctCount: break
+      case .records, .recordValues, .ids, .count, .exists, .counts, .distinct, .distinctCount: break
       }
       if let fields = need.groupedFields { prepared.selecting = fields }
       guard running else { return prepared.text }
@@ -112,7 +112,7 @@ extension ReadTransaction {
         case .exists: _ = try run.exists()
         case .counts where run.plan.groups != nil:
           try run.forEachCountedGroup(of: 0) { _, _, _ in }
-        case .records, .ids, .fields, .values, .counts, .distinct, .distinctCount:
+        case .records, .recordValues, .ids, .fields, .values, .counts, .distinct, .distinctCount:
           while try run.next() != nil {}
         }
         var counters = run.counters

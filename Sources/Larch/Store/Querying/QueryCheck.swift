@@ -35,9 +35,12 @@ enum QueryCheck {
     var values: [[String]?] = []
     /// In the form of keys, which is the same for equal values.
     var keys: [[KeyValue]] = []
+    /// The record, where it may be made of a key: written again, since the stored bytes of an older
+    /// record may be others.
+    var record: [UInt8]?
 
     static func == (a: AnswerRow, b: AnswerRow) -> Bool {
-      a.id == b.id && a.count == b.count && a.values == b.values
+      a.id == b.id && a.count == b.count && a.values == b.values && a.record == b.record
     }
   }
 
@@ -47,7 +50,8 @@ enum QueryCheck {
   ) throws -> [AnswerRow] {
     let fields = prepared.selecting
     let run = try PlanRun(
-      plan, in: prepared.collection, context: context, typed: access, selecting: fields)
+      plan, in: prepared.collection, context: context, typed: access, selecting: fields,
+      makingRecords: prepared.makesRecords)
     defer { run.close() }
     switch prepared.need {
     case .count: return [AnswerRow(count: try run.count())]
@@ -58,7 +62,7 @@ enum QueryCheck {
         rows.append(AnswerRow(count: count, values: [values.map(\.description)]))
       }
       return rows
-    case .records, .ids, .fields, .values, .counts, .distinct, .distinctCount: break
+    case .records, .recordValues, .ids, .fields, .values, .counts, .distinct, .distinctCount: break
     }
     var rows: [AnswerRow] = []
     while let row = try run.next() {
@@ -71,6 +75,9 @@ enum QueryCheck {
         answer.values.append(values.map(\.description))
         answer.keys.append(values.map(\.ofKey))
       }
+      if prepared.makesRecords {
+        answer.record = try context.coder.comparableBytes(of: access.decode(row, of: run))
+      }
       rows.append(answer)
     }
     return grouped(rows, for: prepared.need)
@@ -80,7 +87,7 @@ enum QueryCheck {
   private static func grouped(_ rows: [AnswerRow], for need: QueryNeed) -> [AnswerRow] {
     var isCounted = false
     switch need {
-    case .records, .ids, .count, .exists, .fields: return rows
+    case .records, .recordValues, .ids, .count, .exists, .fields: return rows
     case .counts, .values: isCounted = true
     case .distinct, .distinctCount: break
     }

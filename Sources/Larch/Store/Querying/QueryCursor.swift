@@ -169,10 +169,12 @@ extension ReadTransaction {
       let collection = try context.collection(of: R.self)
       let timer = context.timer
       let began = timer?.beginQuery()
-      let prepared = try prepare(query.details, for: .records, in: collection)
+      let prepared = try prepare(query.details, for: needOfValues, in: collection)
       let access = RecordAccess<R>(context, collection, with: prepared.answers)
       if context.checksQueries { try QueryCheck.check(prepared, access, context) }
-      let run = try PlanRun(prepared.plan, in: collection, context: context, typed: access)
+      let run = try PlanRun(
+        prepared.plan, in: collection, context: context, typed: access,
+        makingRecords: prepared.makesRecords)
       var onClose: ((PlanRun) -> Void)?
       if let timer, let began {
         onClose = { run in timer.endQuery(since: began, prepared, run) }

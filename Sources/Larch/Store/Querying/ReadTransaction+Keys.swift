@@ -3,8 +3,8 @@
 extension ReadTransaction {
   /// The records, in the order of their ids; nil if the query must be planned.
   func rowsOfKey<R: Record>(_ query: QueryDescription, of type: R.Type) throws -> [R]? {
-    try withKey(query, of: type, for: .records) { index, key, collection, transaction in
-      guard key.isWhole else { return nil }
+    try withKey(query, of: type, for: .recordValues) { index, key, collection, transaction in
+      guard key.isWhole, !key.isCovering else { return nil }
       var ids = try IDsOfKey(
         index, context.planMemory.keyWriter.bytes, collection, context, in: transaction)
       let wanted = query.limit ?? .max

@@ -11,6 +11,19 @@ struct PreparedQuery {
   var relatedUses: [RelatedUse] = []
   /// The names of the incomplete indexes that the plan would otherwise use.
   var missed: [String] = []
+
+  /// Whether records may be made of keys.
+  var makesRecords: Bool {
+    if case .recordValues = need { return true }
+    return false
+  }
+}
+
+extension ReadTransaction {
+  /// What a query needs that returns its records.
+  ///
+  /// In a write they are read: they may be saved again, and only stored records have checksums.
+  var needOfValues: QueryNeed { self is WriteTransaction ? .records : .recordValues }
 }
 
 extension ReadTransaction {
@@ -51,7 +64,7 @@ extension ReadTransaction {
   ) throws -> T {
     let run = try PlanRun(
       prepared.plan, in: prepared.collection, context: context, typed: access,
-      selecting: prepared.selecting)
+      selecting: prepared.selecting, makingRecords: prepared.makesRecords)
     defer {
       run.close()
       if let began { context.timer?.endQuery(since: began, prepared, run) }

@@ -35,8 +35,9 @@ extension RecordReading {
       let limit = description.limit
       // One more record, to know whether there is a next page.
       if let limit, limit >= 0 { description.limit = limit == Int.max ? limit : limit + 1 }
-      return try tx.run(description, of: R.self, for: .records, selecting: fields, isAll: true) {
-        run, access in
+      return try tx.run(
+        description, of: R.self, for: tx.needOfValues, selecting: fields, isAll: true
+      ) { run, access in
         var records: [R] = []
         var last: PageToken?
         while let row = try run.next() {
