@@ -86,6 +86,19 @@ struct RestingObserverTests {
     await token.settled()
   }
 
+  @Test("what is committed during a call is delivered before the work rests")
+  func commitDuringCall() async throws {
+    let store = try Self.store()
+    defer { store.close() }
+    let counts = Locked<[Int]>([])
+    let token = store.observe(Tag.all) { tags in
+      counts.withLock { $0.append(tags.count) }
+      if tags.count < 5 { try? store.put(Tag(id: "\(tags.count)", color: 1)) }
+    }
+    await token.settled()
+    #expect(counts.withLock { $0 } == [0, 1, 2, 3, 4, 5])
+  }
+
   @Test("an observation that is cancelled while it begins leaves nothing behind")
   func cancelledAtOnce() async throws {
     let store = try Self.store()
