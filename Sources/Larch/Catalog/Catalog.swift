@@ -86,6 +86,8 @@ package final class Catalog: Sendable {
   let generation: UInt64
   package let collections: [CollectionHandle]
   let associations: [AssociationHandle]
+  /// Made once: each observer asks for them.
+  let dataTrees: DataTrees
   /// The associations that the schemas of the open types list, whether or not the file has them.
   let declared: [AssociationSchema]
   /// The associations' ends of each collection, by its place.
@@ -105,6 +107,7 @@ package final class Catalog: Sendable {
   ) {
     self.aliases = aliases
     self.associations = associations
+    dataTrees = DataTrees(collections, associations)
     self.declared = declared
     let ends = collections.map { collection in
       associations.flatMap { association in

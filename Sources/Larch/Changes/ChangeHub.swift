@@ -19,7 +19,8 @@ package final class ChangeHub: @unchecked Sendable {
   fileprivate struct State {
     typealias Listeners = [ObjectIdentifier: ChangeListener]
 
-    var listeners: Listeners = [:]
+    /// Each knows its place.
+    var listeners: [ChangeListener] = []
     /// Those for which commits of all trees count, while they find out what they read.
     var undecided: Listeners = [:]
     /// Those for which each change of a tree counts: a commit costs nothing for listeners of other
@@ -127,13 +128,13 @@ package final class ChangeHub: @unchecked Sendable {
     for waiter in file(event) { waiter.resume() }
   }
 
-  /// Gives an event to the listeners that it concerns. Returns the tasks that wait for one, which the
-  /// caller must resume when it holds no lock.
-  func file(_ event: ChangeEvent) -> [UnsafeContinuation<Void, Never>] {
+  /// Gives an event to the listeners that it concerns. Returns those who wait for one, which the caller
+  /// must resume when it holds no lock.
+  func file(_ event: ChangeEvent) -> [ListenerWaiter] {
     let changed = changedRecords(of: event)
     return state.withLock { state in
-      var waiting: [UnsafeContinuation<Void, Never>] = []
-      state.forEachConcerned(by: event, changed) { waiting += $0.receive(event) }
+      var waiting: [ListenerWaiter] = []
+      state.forEachConcerned(by: event, changed) { $0.receive(event, &waiting) }
       return waiting
     }
   }
@@ -172,7 +173,7 @@ package final class ChangeHub: @unchecked Sendable {
     // First, so that no commit of others is missed after the first snapshot.
     if listener.hearsForeign { foreign?.begin() }
     state.withLock { state in
-      state.listeners[ObjectIdentifier(listener)] = listener
+      state.add(listener)
       state.undecided[ObjectIdentifier(listener)] = listener
       if listener.wantsParts { state.dividing += 1 }
       count.store(state.listeners.count, ordering: .sequentiallyConsistent)
@@ -184,11 +185,9 @@ package final class ChangeHub: @unchecked Sendable {
   /// Removes a listener and ends it. Removing it twice is not an error.
   package func remove(_ listener: ChangeListener) {
     let wasThere = state.withLock { state in
-      guard state.listeners.removeValue(forKey: ObjectIdentifier(listener)) != nil else {
-        return false
-      }
+      guard state.remove(listener) else { return false }
       count.store(state.listeners.count, ordering: .sequentiallyConsistent)
-      for tree in listener.recordTrees.trees { state.release(tree) }
+      for tree in listener.recordTrees { state.release(tree) }
       if listener.wantsParts { state.dividing -= 1 }
       state.unfile(listener)
       return true
@@ -209,7 +208,7 @@ package final class ChangeHub: @unchecked Sendable {
 
   /// Ends all listeners of an owner.
   package func removeListeners(of owner: ObjectIdentifier) {
-    let ended = state.withLock { $0.listeners.values.filter { $0.owner == owner } }
+    let ended = state.withLock { $0.listeners.filter { $0.owner == owner } }
     for listener in ended { remove(listener) }
   }
 
@@ -217,8 +216,7 @@ package final class ChangeHub: @unchecked Sendable {
   /// trees.
   package func take(_ listener: ChangeListener) -> [ChangeEvent] {
     state.withLock { state in
-      let key = ObjectIdentifier(listener)
-      if state.listeners[key] != nil { state.undecided[key] = listener }
+      if listener.isListed { state.undecided[ObjectIdentifier(listener)] = listener }
       return listener.take()
     }
   }
@@ -244,10 +242,10 @@ package final class ChangeHub: @unchecked Sendable {
     routes: ListenerRoutes? = nil, after transaction: UInt64, read: UInt64 = 0
   ) {
     state.withLock { state in
-      guard state.listeners[ObjectIdentifier(listener)] != nil else { return }
+      guard listener.isListed else { return }
       if recordTrees != listener.recordTrees {
-        for tree in recordTrees.trees { state.recordTrees[tree, default: 0] += 1 }
-        for tree in listener.recordTrees.trees { state.release(tree) }
+        for tree in recordTrees { state.recordTrees[tree, default: 0] += 1 }
+        for tree in listener.recordTrees { state.release(tree) }
         listener.recordTrees = recordTrees
       }
       state.file(listener, under: trees, routes)
@@ -277,7 +275,7 @@ extension ChangeHub.State {
     }
     defer { visits += count }
     guard case .commit(let number, let changes) = event else {
-      return listeners.values.forEach(visit)
+      return listeners.forEach(visit)
     }
     filed = number
     undecided.values.forEach(visit)
@@ -287,13 +285,32 @@ extension ChangeHub.State {
       }
       ahead = ahead.filter { $0.value.read > number }
     }
-    for tree in changes.trees.trees { byTree[tree]?.values.forEach(visit) }
+    for tree in changes.trees { byTree[tree]?.values.forEach(visit) }
     for (tree, index) in routed where index.isConcerned(by: changes) {
       index.forEach(concernedBy: changed.first { $0.tree == tree }) {
         // It may have read only an index that has not changed.
         if $0.trees?.intersects(changes.trees) == true { visit($0) }
       }
     }
+  }
+
+  fileprivate mutating func add(_ listener: ChangeListener) {
+    if listener.isListed { return }
+    listener.place = listeners.count
+    listeners.append(listener)
+  }
+
+  /// Returns whether it was there.
+  fileprivate mutating func remove(_ listener: ChangeListener) -> Bool {
+    guard listener.isListed else { return false }
+    // The last one takes its place.
+    let last = listeners.removeLast()
+    if last !== listener {
+      listeners[listener.place] = last
+      last.place = listener.place
+    }
+    listener.place = -1
+    return true
   }
 
   fileprivate mutating func file(
@@ -304,12 +321,14 @@ extension ChangeHub.State {
     if listener.trees == trees, listener.routes === routes { return }
     unfile(listener)
     (listener.trees, listener.routes) = (trees, routes)
-    for tree in (routes?.unrouted ?? trees).trees { byTree[tree, default: [:]][key] = listener }
+    for tree in routes?.unrouted ?? trees { byTree[tree, default: [:]][key] = listener }
     guard let routes else { return }
-    for (tree, list) in routes.byTree {
-      let index = routed[tree] ?? RouteIndex()
-      routed[tree] = index
-      index.add(listener, list, routes.trees[tree] ?? TreeSet())
+    var last: UInt32?
+    for route in routes.routes {
+      let index = routed[route.records] ?? RouteIndex()
+      routed[route.records] = index
+      index.add(listener, route, isFirst: route.records != last)
+      last = route.records
     }
   }
 
@@ -317,14 +336,16 @@ extension ChangeHub.State {
     let key = ObjectIdentifier(listener)
     undecided[key] = nil
     ahead[key] = nil
-    for tree in (listener.routes?.unrouted ?? listener.trees)?.trees ?? [] {
+    for tree in listener.routes?.unrouted ?? listener.trees ?? TreeSet() {
       byTree[tree]?[key] = nil
       if byTree[tree]?.isEmpty == true { byTree[tree] = nil }
     }
-    for (tree, routes) in listener.routes?.byTree ?? [:] {
-      routed[tree]?.remove(listener, routes)
-      if routed[tree]?.isEmpty == true { routed[tree] = nil }
+    var last: UInt32?
+    for route in listener.routes?.routes ?? Few([]) {
+      routed[route.records]?.remove(listener, route, isFirst: route.records != last)
+      last = route.records
     }
+    if let last, routed[last]?.isEmpty == true { routed[last] = nil }
     (listener.trees, listener.routes) = (nil, nil)
   }
 

@@ -9,7 +9,35 @@ package enum ChangeEvent: Sendable {
   case reset
 }
 
+/// The work of an observer that has no task while it waits: something begins it when there is an event.
+///
+/// Unchecked, since it is used by one task at a time: `ChangeListener.rest` says when the next one may
+/// begin.
+package class ListenerWork: @unchecked Sendable {
+  package init() {}
+
+  /// Begins, in a task of its own or at once. Called when no lock is held, and not again before the work
+  /// rests.
+  func begin() {}
+}
+
+/// Who must hear of an event, when no lock is held: an executor of the program may run code then.
+package enum ListenerWaiter: Sendable {
+  case task(UnsafeContinuation<Void, Never>)
+  case work(ListenerWork)
+
+  func resume() {
+    switch self {
+    case .task(let continuation): continuation.resume()
+    case .work(let work): work.begin()
+    }
+  }
+}
+
 /// Receives the commits that change what an observer has read, and keeps them until it asks.
+///
+/// An observer waits in one of two ways. A loop suspends its own task in `wait`. What calls a closure
+/// is a `ListenerWork`, which rests: it is an object in this listener, and neither a task nor a thread.
 ///
 /// Unchecked, since the comment at each variable says what guards it.
 package final class ChangeListener: @unchecked Sendable {
@@ -31,6 +59,13 @@ package final class ChangeListener: @unchecked Sendable {
     var isEnded = false
     /// How many events came.
     var received = 0
+    /// What begins with the next event; nil while it works, and for a loop.
+    var work: ListenerWork?
+    var isWorking = false
+    /// The task of the running work.
+    var task: UnsafeCurrentTask?
+    /// Whether nothing must be delivered any more.
+    var isCancelled = false
   }
 
   /// Whose end is also the end of the listener.
@@ -41,6 +76,9 @@ package final class ChangeListener: @unchecked Sendable {
   let wantsParts: Bool
   private let state = Locked(State())
   // Guarded by the hub.
+  /// Where the hub has it; negative if it has not.
+  var place = -1
+  var isListed: Bool { place >= 0 }
   /// The trees whose changes count; nil before that is known for the first time.
   var trees: TreeSet?
   /// Which changes of these trees count; nil for all.
@@ -60,17 +98,17 @@ package final class ChangeListener: @unchecked Sendable {
 
   // MARK: For the hub
 
-  /// Keeps an event. Returns the tasks that wait for one, which the caller must resume. An event may
-  /// come several times, once for each tree.
-  func receive(_ event: ChangeEvent) -> [UnsafeContinuation<Void, Never>] {
+  /// Keeps an event. Adds those who wait for one, which the caller must resume. An event may come
+  /// several times, once for each tree.
+  func receive(_ event: ChangeEvent, _ waiting: inout [ListenerWaiter]) {
     state.withLock { state in
-      if state.isEnded || state.hasLast(event) { return [] }
+      if state.isEnded || state.hasLast(event) { return }
       state.add(event)
       state.received += 1
       state.size += wantsParts ? Self.eventSize : 0
       let isLong = !wantsParts && state.events.count > Self.countLimit
       if isLong || state.size > Self.sizeLimit { state.merge() }
-      return state.takeWaiters()
+      state.takeWaiters(&waiting)
     }
   }
 
@@ -86,11 +124,16 @@ package final class ChangeListener: @unchecked Sendable {
     }
   }
 
-  func end() -> [UnsafeContinuation<Void, Never>] {
-    let (waiting, pauses) = state.withLock { state in
+  func end() -> [ListenerWaiter] {
+    var waiting: [ListenerWaiter] = []
+    let pauses = state.withLock { state in
       state.isEnded = true
       (state.events, state.size) = ([], 0)
-      return (state.takeWaiters() + state.takeSettlers(), state.pauses)
+      // Work that rests begins once more, to see the end.
+      state.takeWaiters(&waiting)
+      // The last call may still run.
+      if !state.isWorking { waiting += state.takeSettlers().map { .task($0) } }
+      return state.pauses
     }
     for pause in pauses { pause.cancel() }
     return waiting
@@ -134,6 +177,54 @@ package final class ChangeListener: @unchecked Sendable {
     }
   }
 
+  // MARK: For work
+
+  /// Work begins that has not rested yet.
+  func beginWork() { state.withLock { $0.isWorking = true } }
+
+  /// Notes the task of the work, which must rest or finish before the task ends.
+  func note(_ task: UnsafeCurrentTask?) {
+    state.withLock { state in
+      state.task = task
+      if state.isCancelled { task?.cancel() }
+    }
+  }
+
+  /// Rests until the next event or the end. False if there is one already: then the work goes on. After
+  /// true, it may have begun again in another task.
+  func rest(_ work: ListenerWork) -> Bool {
+    let settlers: [UnsafeContinuation<Void, Never>]? = state.withLock { state in
+      if state.isEnded || !state.events.isEmpty { return nil }
+      (state.work, state.isWorking, state.task) = (work, false, nil)
+      return state.takeSettlers()
+    }
+    guard let settlers else { return false }
+    for settler in settlers { settler.resume() }
+    return true
+  }
+
+  /// The work has seen the end.
+  func finish() {
+    let settlers = state.withLock { state in
+      (state.isWorking, state.task) = (false, nil)
+      return state.takeSettlers()
+    }
+    for settler in settlers { settler.resume() }
+  }
+
+  /// Nothing is delivered any more. The end must follow.
+  func cancel() {
+    state.withLock { state in
+      state.isCancelled = true
+      // Such a task waits in nothing that would run code now.
+      state.task?.cancel()
+    }
+  }
+
+  var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+  // MARK: For loops and pauses
+
   /// Waits for the end of a pause, or of the listener.
   package func wait(for pause: @escaping @Sendable () async -> Void) async {
     let task = Task { await pause() }
@@ -146,12 +237,15 @@ package final class ChangeListener: @unchecked Sendable {
     state.withLock { _ = $0.pauses.remove(task) }
   }
 
-  /// Waits until the observer has used all events and waits for the next one, or has ended.
+  /// Waits until the observer has used all events and waits for the next one, or has ended with its last
+  /// call.
   package func settle() async {
     await withUnsafeContinuation { continuation in
       let isSettled = state.withLock { state in
         // An event takes the waiters away, so where one waits there is no event.
-        if state.isEnded || !state.waiters.isEmpty { return true }
+        if state.isEnded && !state.isWorking || state.work != nil || !state.waiters.isEmpty {
+          return true
+        }
         state.settlers.append(continuation)
         return false
       }
@@ -174,9 +268,14 @@ extension ChangeListener.State {
     return changes === last
   }
 
-  fileprivate mutating func takeWaiters() -> [UnsafeContinuation<Void, Never>] {
-    defer { waiters = [] }
-    return waiters
+  fileprivate mutating func takeWaiters(_ waiting: inout [ListenerWaiter]) {
+    if let work {
+      waiting.append(.work(work))
+      (self.work, isWorking) = (nil, true)
+    }
+    if waiters.isEmpty { return }
+    for waiter in waiters { waiting.append(.task(waiter)) }
+    waiters = []
   }
 
   fileprivate mutating func takeSettlers() -> [UnsafeContinuation<Void, Never>] {
@@ -194,7 +293,7 @@ extension ChangeListener.State {
       switch event {
       case .commit(let number, let changes):
         last = number
-        for tree in changes.trees.trees { trees.insert(tree) }
+        trees.formUnion(changes.trees)
       case .anything(let number): (last, isKnown) = (number, false)
       case .reset: isReset = true
       }

@@ -15,18 +15,19 @@ package final class ChangeLog: TransactionWatcher {
   }
 
   /// Also those of what others change. Tests make them smaller, while nobody else writes.
-  var limits = Limits()
+  @exclusivity(unchecked) var limits = Limits()
+  // Asked for each key that is written.
   /// The trees whose changes are kept one by one.
-  private var recordTrees = TreeSet()
-  private var touched = TreeSet()
+  @exclusivity(unchecked) private var recordTrees = TreeSet()
+  @exclusivity(unchecked) private var touched = TreeSet()
   /// There are few trees.
-  private var records: [(tree: UInt32, kept: TouchedRecords)] = []
+  @exclusivity(unchecked) private var records: [(tree: UInt32, kept: TouchedRecords)] = []
   /// The record trees with more changes than the limit.
-  private var flooded = TreeSet()
+  @exclusivity(unchecked) private var flooded = TreeSet()
   /// What was touched at the beginning of each open child transaction.
   private var marks: [TreeSet] = []
   /// The writes that share the transaction, as far as they have ended.
-  private var parts = CommitParts()
+  @exclusivity(unchecked) private var parts = CommitParts()
 
   /// Begins with a transaction, and forgets the one before.
   ///
@@ -135,7 +136,7 @@ package final class ChangeLog: TransactionWatcher {
     defer { (touched, records, flooded) = (TreeSet(), [], TreeSet()) }
     var itemized: [UInt32: [StoredChange]] = [:]
     // Whatever was written to a tree without an entry was undone.
-    for tree in recordTrees.trees where isKeeping(tree) && touched.contains(tree) {
+    for tree in recordTrees where isKeeping(tree) && touched.contains(tree) {
       itemized[tree] = []
     }
     for (tree, kept) in records where touched.contains(tree) {

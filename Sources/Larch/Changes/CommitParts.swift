@@ -36,9 +36,9 @@ struct CommitParts {
     if parts.count == 1 { return parts[0] }
     let authorship = parts.reduce(into: Authorship()) { $0.add($1.authorship) }
     var trees = TreeSet()
-    for tree in parts.flatMap(\.trees.trees) { trees.insert(tree) }
+    for part in parts { trees.formUnion(part.trees) }
     var records: [UInt32: [StoredChange]] = [:]
-    for tree in trees.trees {
+    for tree in trees {
       let lists = parts.filter { $0.trees.contains(tree) }.map { $0.records[tree] }
       // What one of them does not know, the whole does not know.
       let known = lists.compactMap { $0 }

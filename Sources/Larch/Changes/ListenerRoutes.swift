@@ -1,18 +1,37 @@
 /// Bytes from `lower`, which is included, to `upper`, which is not; nil for no upper bound.
 package struct ByteRange: Sendable, Hashable {
+  /// Most ranges are points, whose end needs no memory.
+  private enum End: Hashable {
+    case none
+    /// After `lower` and before all that follows it.
+    case point
+    case bytes([UInt8])
+  }
+
   let lower: [UInt8]
-  let upper: [UInt8]?
+  private let end: End
+
+  var upper: [UInt8]? {
+    switch end {
+    case .none: nil
+    case .point: lower + [0]
+    case .bytes(let upper): upper
+    }
+  }
 
   package init(lower: [UInt8], upper: [UInt8]?) {
     self.lower = lower
-    self.upper = upper
+    guard let upper else {
+      end = .none
+      return
+    }
+    let isPoint =
+      upper.count == lower.count + 1 && upper.last == 0 && upper.starts(with: lower)
+    end = isPoint ? .point : .bytes(upper)
   }
 
   /// Whether only `lower` itself is in it.
-  var isPoint: Bool {
-    guard let upper else { return false }
-    return upper.count == lower.count + 1 && upper.last == 0 && upper.starts(with: lower)
-  }
+  var isPoint: Bool { end == .point }
 }
 
 /// Keys, one after the other in one array.
@@ -71,46 +90,45 @@ extension RouteKeys {
 }
 
 /// One way in which records can concern a listener: before or after a change, they have an id or a
-/// key in these ranges.
+/// key in this range.
 package struct ListenerRoute: Sendable {
-  /// Makes the keys; nil if the ranges are of ids.
+  /// The tree of the records.
+  let records: UInt32
+  /// The trees of the same collection whose changes count.
+  let trees: TreeSet
+  /// Makes the keys; nil if the range is of ids.
   let keys: (any RouteKeys)?
-  let ranges: [ByteRange]
+  let range: ByteRange
 
-  package init(keys: (any RouteKeys)?, ranges: [ByteRange]) {
+  package init(records: UInt32, trees: TreeSet, keys: (any RouteKeys)?, range: ByteRange) {
+    self.records = records
+    self.trees = trees
     self.keys = keys
-    self.ranges = ranges
+    self.range = range
   }
 
   fileprivate func isSame(as other: ListenerRoute) -> Bool {
-    keys?.id == other.keys?.id && ranges == other.ranges
+    records == other.records && trees == other.trees && keys?.id == other.keys?.id
+      && range == other.range
   }
 }
 
 /// By which changes of its trees a listener is woken.
 package final class ListenerRoutes: Sendable {
-  /// By the tree of the records: a change concerns the listener only if one of them leads to it.
-  let byTree: [UInt32: [ListenerRoute]]
-  /// The trees of the same collection whose changes count, by the same trees.
-  let trees: [UInt32: TreeSet]
+  /// A change of a collection that is not in `unrouted` concerns the listener only if one of these leads
+  /// to it. Those of one collection follow each other.
+  let routes: Few<ListenerRoute>
   /// The trees of which each change counts.
   let unrouted: TreeSet
 
-  package init(
-    byTree: [UInt32: [ListenerRoute]], trees: [UInt32: TreeSet], unrouted: TreeSet
-  ) {
-    self.byTree = byTree
-    self.trees = trees
+  package init(_ routes: [ListenerRoute], unrouted: TreeSet) {
+    self.routes = Few(routes)
     self.unrouted = unrouted
   }
 
   package func isSame(as other: ListenerRoutes) -> Bool {
-    if self === other { return true }
-    guard unrouted == other.unrouted, trees == other.trees, byTree.count == other.byTree.count
-    else { return false }
-    return byTree.allSatisfy { tree, routes in
-      guard let others = other.byTree[tree], others.count == routes.count else { return false }
-      return zip(routes, others).allSatisfy { $0.isSame(as: $1) }
-    }
+    self === other
+      || unrouted == other.unrouted && routes.count == other.routes.count
+        && zip(routes, other.routes).allSatisfy { $0.isSame(as: $1) }
   }
 }

@@ -21,13 +21,14 @@ final class RouteIndex {
     var ranges = RangeIndex()
   }
 
-  private var listeners: [ObjectIdentifier: ChangeListener] = [:]
+  /// The number of listeners. One without a route is nowhere: no record concerns it.
+  private var count = 0
   /// All of the collection that count for one of the listeners, and perhaps some more.
   private var trees = TreeSet()
   private var ids = RangeIndex()
   private var keyed: [Keyed] = []
 
-  var isEmpty: Bool { listeners.isEmpty }
+  var isEmpty: Bool { count == 0 }
 
   /// What makes the keys, for each index.
   var makers: [any RouteKeys] { keyed.map(\.keys) }
@@ -39,36 +40,27 @@ final class RouteIndex {
 
   // MARK: Filing
 
-  func add(_ listener: ChangeListener, _ routes: [ListenerRoute], _ trees: TreeSet) {
-    listeners[ObjectIdentifier(listener)] = listener
-    self.trees.formUnion(trees)
-    for route in routes {
-      guard let keys = route.keys else {
-        for range in route.ranges { ids.add(listener, range) }
-        continue
-      }
-      let id = keys.id
-      let place = place(of: id) ?? keyed.count
-      if place == keyed.count {
-        // It may have been out of use for a while.
-        keys.note(nil)
-        keyed.append(Keyed(id: id, keys: keys))
-      }
-      for range in route.ranges { keyed[place].ranges.add(listener, range) }
+  /// - Parameter isFirst: whether it is the first route of the listener.
+  func add(_ listener: ChangeListener, _ route: ListenerRoute, isFirst: Bool) {
+    if isFirst { count += 1 }
+    trees.formUnion(route.trees)
+    guard let keys = route.keys else { return ids.add(listener, route.range) }
+    let id = keys.id
+    let place = place(of: id) ?? keyed.count
+    if place == keyed.count {
+      // It may have been out of use for a while.
+      keys.note(nil)
+      keyed.append(Keyed(id: id, keys: keys))
     }
+    keyed[place].ranges.add(listener, route.range)
   }
 
-  func remove(_ listener: ChangeListener, _ routes: [ListenerRoute]) {
-    listeners[ObjectIdentifier(listener)] = nil
-    for route in routes {
-      guard let keys = route.keys else {
-        for range in route.ranges { ids.remove(listener, range) }
-        continue
-      }
-      guard let place = place(of: keys.id) else { continue }
-      for range in route.ranges { keyed[place].ranges.remove(listener, range) }
-      if keyed[place].ranges.isEmpty { keyed.remove(at: place) }
-    }
+  func remove(_ listener: ChangeListener, _ route: ListenerRoute, isFirst: Bool) {
+    if isFirst { count -= 1 }
+    guard let keys = route.keys else { return ids.remove(listener, route.range) }
+    guard let place = place(of: keys.id) else { return }
+    keyed[place].ranges.remove(listener, route.range)
+    if keyed[place].ranges.isEmpty { keyed.remove(at: place) }
   }
 
   // MARK: Searching
@@ -78,13 +70,17 @@ final class RouteIndex {
   /// Whether to search for so many records. To wake a few listeners costs less, and they look at the
   /// records on their own threads. A record that is searched costs as much as several listeners that
   /// look at it.
-  func isWorthSearching(_ records: Int) -> Bool { records <= 16 || listeners.count >= 8 }
+  func isWorthSearching(_ records: Int) -> Bool { records <= 16 || count >= 8 }
 
   /// Calls with the listeners whose routes a commit hits, some of them several times.
   ///
   /// - Parameter changed: nil if it is not known.
   func forEach(concernedBy changed: Changed?, _ body: (ChangeListener) -> Void) {
-    guard let changed else { return listeners.values.forEach(body) }
+    guard let changed else {
+      ids.forEach(body)
+      for index in keyed { index.ranges.forEach(body) }
+      return
+    }
     if !ids.isEmpty {
       for record in changed.records { record.id.withUnsafeBytes { ids.forEach(at: $0, body) } }
     }

@@ -141,7 +141,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
   func publish(_ event: ChangeEvent?, transaction: UInt64) -> Bool {
     var reader: LMDBReader?
     var ended: LMDBHeldRead?
-    let waiting: [UnsafeContinuation<Void, Never>] = state.withLock { state in
+    let waiting: [ListenerWaiter] = state.withLock { state in
       if state.listeners == 0 { return event.map(environment.changes.file) ?? [] }
       let before = publishUncompared(&state)
       if let known = state.known {
@@ -187,7 +187,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
   /// Looks for new commits and publishes them. Throws if the file cannot be read now.
   func look(for thread: CommitWatchThread) throws -> Finding {
     let reader = try environment.beginRead()
-    var waiting: [UnsafeContinuation<Void, Never>] = []
+    var waiting: [ListenerWaiter] = []
     var isNew = false
     var comparison: PageComparison?
     let finding: Finding = state.withLock { state in
@@ -273,10 +273,10 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     return .pages(comparison)
   }
 
-  /// The same with the pages, while the mutex is held. Returns the tasks that wait for the answer.
+  /// The same with the pages, while the mutex is held. Returns those who wait for the answer.
   private func workOffAll(
     _ reader: LMDBReader, _ state: inout State
-  ) -> [UnsafeContinuation<Void, Never>] {
+  ) -> [ListenerWaiter] {
     switch workOff(reader, &state) {
     case nil: return []
     case .event(let event): return environment.changes.file(event)
@@ -291,7 +291,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
   /// Compares pages on the thread, without the mutex, and publishes the answer if it is not too late.
   private func publish(
     _ comparison: PageComparison, _ reader: LMDBReader
-  ) -> [UnsafeContinuation<Void, Never>] {
+  ) -> [ListenerWaiter] {
     willCompare?()
     let found = records(comparison, reader)
     return state.withLock { state in
@@ -308,7 +308,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
   }
 
   /// Publishes the commits that the thread still looks at, without their records.
-  private func publishUncompared(_ state: inout State) -> [UnsafeContinuation<Void, Never>] {
+  private func publishUncompared(_ state: inout State) -> [ListenerWaiter] {
     guard let comparison = state.compared else { return [] }
     state.compared = nil
     return environment.changes.file(comparison.event([:]))

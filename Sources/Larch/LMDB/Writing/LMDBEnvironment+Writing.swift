@@ -96,8 +96,18 @@ extension LMDBEnvironment {
   @inline(never)
   private func changedRecords(in transaction: LMDBTransaction) -> CommittedChanges? {
     changes.willCommit()
+    // The keys of a tree come in order, so from the second one on, a cursor mostly stays in its page.
+    var last: UInt32?
+    var cursor: LMDBCursor?
     return changes.log.finish { tree, key in
-      try LMDBDatabase(handle: tree).get(key, in: transaction)
+      let database = LMDBDatabase(handle: tree)
+      if last != tree {
+        last = tree
+        cursor = nil
+        return try database.get(key, in: transaction)
+      }
+      if cursor == nil { cursor = try LMDBCursor(database, in: transaction) }
+      return try cursor?.seek(exactly: key)?.value
     }
   }
 

@@ -44,21 +44,21 @@ final class KeptAggregates: @unchecked Sendable {
   func advance(
     _ tx: ReadTransaction, changes: (_ records: TreeSet, _ trees: TreeSet) -> ChangesByTree?
   ) -> Bool? {
-    var found: [TreeSet: ChangesByTree?] = [:]
+    var found: [(records: TreeSet, changes: ChangesByTree?)] = []
     func changed(_ records: TreeSet) -> ChangesByTree? {
-      if let found = found[records] { return found }
+      if let known = found.first(where: { $0.records == records }) { return known.changes }
       var trees = TreeSet()
       for aggregate in last where aggregate.records == records {
         trees.formUnion(aggregate.trees)
       }
       let changes = changes(records, trees)
-      found[records] = .some(changes)
+      found.append((records, changes))
       return changes
     }
     var isSame = true
     let kept = last.filter { aggregate in
       guard let changes = changed(aggregate.records),
-        changes.values.allSatisfy({ $0.count <= Self.changeLimit }),
+        changes.greatestCount <= Self.changeLimit,
         // A read shows the errors of records and filters.
         let outcome = try? aggregate.apply(changes, tx), outcome != .unknown
       else {
@@ -209,13 +209,13 @@ extension ReadTransaction {
           // A record that comes in was not read, and the plan of another state may read it.
           tracker.didRead(wanted.tree)
           wanted.related = try RelatedTrees(query.dependencies, of: collection, context)
-          for tree in wanted.related?.all.trees ?? [] { tracker.didRead(tree) }
+          for tree in wanted.related?.all ?? TreeSet() { tracker.didRead(tree) }
         }
         if let value { return value }
         return try read(false)
       }
       return try aggregates.withoutNoting {
-        for tree in known.trees.trees { tracker.didRead(tree) }
+        for tree in known.trees { tracker.didRead(tree) }
         if context.checksQueries, !known.areSame(known.value, try read(false)) {
           throw LarchError(
             .wrongAnswer,

@@ -46,7 +46,7 @@ extension QueryDescription {
 }
 
 extension FilterNode {
-  fileprivate var hasKnownParts: Bool {
+  var hasKnownParts: Bool {
     switch self {
     case .all(let nodes), .any(let nodes): nodes.allSatisfy(\.hasKnownParts)
     case .not(let node): node.hasKnownParts
@@ -58,7 +58,7 @@ extension FilterNode {
     }
   }
 
-  fileprivate func hasSameParts(as other: FilterNode) -> Bool {
+  func hasSameParts(as other: FilterNode) -> Bool {
     switch (self, other) {
     case (.all(let a), .all(let b)), (.any(let a), .any(let b)):
       a.count == b.count && zip(a, b).allSatisfy { $0.hasSameParts(as: $1) }

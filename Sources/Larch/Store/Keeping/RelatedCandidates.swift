@@ -7,7 +7,21 @@ struct RelatedDependency {
 }
 
 /// Changes of the records of several trees, each id once.
-typealias ChangesByTree = [UInt32: [StoredChange]]
+struct ChangesByTree {
+  /// There are few trees, mostly one.
+  private var lists: [(tree: UInt32, changes: [StoredChange])] = []
+
+  subscript(tree: UInt32) -> [StoredChange]? {
+    get { lists.first { $0.tree == tree }?.changes }
+    set {
+      lists.removeAll { $0.tree == tree }
+      if let newValue { lists.append((tree, newValue)) }
+    }
+  }
+
+  /// How many records of one tree have changed at most.
+  var greatestCount: Int { lists.reduce(0) { max($0, $1.changes.count) } }
+}
 
 /// The trees of the records that rows depend on, and the other ones that they are found by.
 struct RelatedTrees {

@@ -16,7 +16,9 @@ final class RowCore<Rows: PatchedRows>: SharedObject, @unchecked Sendable {
   /// More changes are not applied.
   let fewChanges: Int
   private let owner: SharedObjects?
-  private let mutex: Locked<Void>?
+  /// Of a value that nobody uses, but not of none: the thread sanitizer takes a use of nothing for one
+  /// of the object.
+  private let mutex: Locked<Bool>?
 
   /// The newest rows whose state is known; nil if no observer has them any more.
   private weak var newestState: KeptState<Row>?
@@ -41,7 +43,7 @@ final class RowCore<Rows: PatchedRows>: SharedObject, @unchecked Sendable {
     dependencies = source.dependencies
     self.fewChanges =
       fewChanges ?? (dependencies.isEmpty ? PatchLimits.fewChanges : PatchLimits.fewRelated)
-    mutex = owner == nil ? nil : Locked(())
+    mutex = owner == nil ? nil : Locked(false)
     super.init(hash: owner == nil ? 0 : Self.hash(of: source))
   }
 

@@ -25,7 +25,7 @@ final class ReadFacts: Sendable {
   let trees: TreeSet
   /// Those of the trees that were not read by queries with a filter.
   let unfiltered: TreeSet
-  let filters: [ObservedFilter]
+  let filters: Few<ObservedFilter>
   /// The declarations with which it was read; nil before that.
   let catalog: Catalog?
 
@@ -34,7 +34,14 @@ final class ReadFacts: Sendable {
   init(trees: TreeSet, unfiltered: TreeSet, filters: [ObservedFilter], catalog: Catalog?) {
     self.trees = trees
     self.unfiltered = unfiltered
-    self.filters = filters
+    self.filters = Few(filters)
     self.catalog = catalog
+  }
+
+  /// Whether another read has read the same by the same filters.
+  func isSame(as other: ReadFacts) -> Bool {
+    catalog === other.catalog && trees == other.trees && unfiltered == other.unfiltered
+      && filters.count == other.filters.count
+      && zip(filters, other.filters).allSatisfy { $0.isSame(as: $1) }
   }
 }

@@ -24,7 +24,8 @@ enum ValueComparison<Value>: Sendable {
   enum Kept {
     case nothing
     case digest(Int)
-    case value(Value)
+    /// In an object of its own: nothing is kept of the values of most observers.
+    indirect case value(Value)
   }
 
   func isSame(_ old: Kept, _ new: Kept) -> Bool {

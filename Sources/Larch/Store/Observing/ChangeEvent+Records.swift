@@ -8,15 +8,14 @@ extension [ChangeEvent] {
   func changes(
     ofRecords records: TreeSet, _ trees: TreeSet, _ dataTrees: DataTrees
   ) -> ChangesByTree? {
-    var known: ChangesByTree = [:]
-    var others = trees.trees
-    for tree in records.trees {
-      let own = TreeSet(trees.trees.filter { dataTrees.records(of: $0) == tree })
+    var known = ChangesByTree()
+    var rest = trees
+    for tree in records {
+      let own = TreeSet(trees.lazy.filter { dataTrees.records(of: $0) == tree })
       guard let changes = changes(ofRecords: tree, own, dataTrees) else { return nil }
       known[tree] = changes
-      others.removeAll { own.contains($0) }
+      rest = rest.subtracting(own)
     }
-    let rest = TreeSet(others)
     for event in self {
       guard case .commit(_, let changes) = event, !changes.trees.intersects(rest) else {
         return nil
@@ -30,10 +29,11 @@ extension [ChangeEvent] {
   /// - Parameter trees: those that count, with what they belong to.
   func changes(ofRecords tree: UInt32, _ trees: TreeSet, _ dataTrees: DataTrees) -> [StoredChange]?
   {
+    // Most often there is one.
     var lists: [[StoredChange]] = []
     for event in self {
       guard case .commit(_, let changes) = event else { return nil }
-      let changed = trees.intersection(changes.trees).trees
+      let changed = trees.intersection(changes.trees)
       if changed.isEmpty { continue }
       guard changed.allSatisfy({ dataTrees.records(of: $0) == tree }),
         let items = changes.records[tree]

@@ -147,15 +147,15 @@ public class LiveObject<Value: Sendable>: Observable {
       }
       let comparison = step.comparison(from: value.map(\.value) ?? contents.value)
       token = ObservationToken(
-        observer,
-        { [weak self] error in
-          store.tell(observationAt: place, failed: error)
-          await self?.takeUnlessCancelled(.failure(error))
-        },
-        preparing: { ($0, comparison.changes(to: $0.value)) },
-        { @MainActor [weak self] value, changes in
-          self?.takeUnlessCancelled(.success(value), changes)
-        })
+        ObjectCalls(
+          observer, making: { comparison.changes(to: $0) },
+          onError: { [weak self] error in
+            store.tell(observationAt: place, failed: error)
+            await self?.takeUnlessCancelled(.failure(error))
+          },
+          { @MainActor [weak self] made in
+            self?.takeUnlessCancelled(.success(made.0), made.1)
+          }))
       return .success(value)
     }
   }

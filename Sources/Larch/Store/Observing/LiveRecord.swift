@@ -27,7 +27,7 @@ public final class LiveRecord<R: Record>: LiveObject<R?> {
     file: StaticString = #fileID, line: UInt = #line
   ) {
     super.init(
-      .record(type, id), in: store, first: first, every: interval, ignoring: author,
+      ObservedRecord<R>(id), in: store, first: first, every: interval, ignoring: author,
       at: CodePlace(file: file, line: line))
   }
 

@@ -28,7 +28,7 @@ public final class LiveValue<Value: Sendable>: LiveObject<Value> {
     _ read: @escaping @Sendable (ReadTransaction) throws -> Value
   ) {
     super.init(
-      .closure(read), in: store, first: first, every: interval, ignoring: author,
+      ObservedClosure(read), in: store, first: first, every: interval, ignoring: author,
       at: CodePlace(file: file, line: line))
   }
 

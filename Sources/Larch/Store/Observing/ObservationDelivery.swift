@@ -18,6 +18,8 @@ struct ObservationRules: Sendable {
   var ignored: String?
   var delivery = ObservationDelivery.newest
 
+  var isUsual: Bool { ignored == nil && delivery == .newest }
+
   /// Whether it needs the changes of each write of a commit.
   var needsParts: Bool { ignored != nil || delivery == .each }
 

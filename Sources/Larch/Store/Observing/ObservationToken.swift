@@ -1,37 +1,15 @@
 /// Keeps an observation with a closure alive: it ends when this object is cancelled or deallocated.
 /// See ``Store/observe(_:first:every:ignoring:delivery:onError:isolation:file:line:onChange:)``.
 public final class ObservationToken: Sendable {
-  private let task: Task<Void, Never>
-  /// Waits until the observer waits; true if it has ended.
-  private let settle: @Sendable () async -> Bool
+  private let work: ObservationWork
 
-  /// - Parameters:
-  ///   - first: a value that is already read, and comes before all others.
-  ///   - prepare: makes what the closure gets, on the thread that has read the value.
-  init<Value: Sendable, Delivered: Sendable>(
-    _ observer: Observer<Value>, first: Observed<Value>? = nil,
-    _ onError: @escaping @Sendable (any Error) async -> Void,
-    preparing prepare: @escaping @Sendable (Observed<Value>) -> Delivered,
-    _ onChange: @escaping @isolated(any) @Sendable (Delivered) -> Void
-  ) {
-    settle = { await observer.settle() }
-    // The task would keep it.
-    let waiting = Locked(first)
-    task = Task {
-      do {
-        while true {
-          var next = waiting.withLock { $0.take() }
-          if next == nil { next = try await observer.next() }
-          guard let value = next.take() else { return }
-          await Self.deliver(prepare(value), to: onChange, on: onChange.isolation)
-        }
-      } catch {
-        await onError(error)
-      }
-    }
+  /// - Parameter first: a value that is already read, and comes before all others.
+  init<Value: Sendable>(_ calls: ObservationCalls<Value>, first: Observed<Value>? = nil) {
+    work = calls
+    calls.start(with: first)
   }
 
-  deinit { task.cancel() }
+  deinit { work.cancel() }
 
   /// Begins an observation by a closure.
   ///
@@ -41,8 +19,7 @@ public final class ObservationToken: Sendable {
     _ onError: (@Sendable (any Error) -> Void)?,
     _ onChange: @escaping @isolated(any) @Sendable (Observed<Value>) -> Void
   ) -> ObservationToken {
-    let store = observer.store
-    let report = onError ?? { store.tell(observationAt: place, failed: $0) }
+    let failure = onError.map { ObservationFailure.call($0) } ?? .log(place)
     var value: Observed<Value>?
     if first == .now {
       do {
@@ -54,11 +31,10 @@ public final class ObservationToken: Sendable {
         }
       } catch {
         // It has ended the observer.
-        report(error)
+        failure.tell(error, observer.store)
       }
     }
-    return ObservationToken(
-      observer, first: value, { report($0) }, preparing: { $0 }, onChange)
+    return ObservationToken(ClosureCalls(observer, failure, onChange), first: value)
   }
 
   /// Calls a closure of the actor that runs now.
@@ -78,7 +54,7 @@ public final class ObservationToken: Sendable {
   /// for, so a closure may cancel its own observation. Cancelling twice is not an error.
   ///
   /// - Complexity: O(1).
-  public func cancel() { task.cancel() }
+  public func cancel() { work.cancel() }
 
   /// Waits until the closure has been called with all that this process committed before this call,
   /// and these calls have returned. So a test needs no sleep:
@@ -92,19 +68,7 @@ public final class ObservationToken: Sendable {
   /// wait for it in the closure itself.
   ///
   /// - Complexity: that of the calls that are due.
-  public func settled() async {
-    // After the end, the last call or `onError` may still run.
-    if await settle() { await task.value }
-  }
-
-  /// Calls a closure where it belongs. The task may be cancelled on the way there.
-  private static func deliver<Delivered: Sendable>(
-    _ value: Delivered, to onChange: @isolated(any) @Sendable (Delivered) -> Void,
-    on isolation: isolated (any Actor)?
-  ) async {
-    if Task.isCancelled { return }
-    await onChange(value)
-  }
+  public func settled() async { await work.settle() }
 }
 
 extension Store {

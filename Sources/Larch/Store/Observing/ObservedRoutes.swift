@@ -13,31 +13,32 @@ struct ObservedRoutes {
   /// The routes for what was read. They are made again only after another read, or if the
   /// declarations have changed, and stay the same object if they are the same.
   mutating func updated(
-    trees: TreeSet, unfiltered: TreeSet, _ filters: [ObservedFilter], _ dataTrees: DataTrees,
-    _ catalog: Catalog, _ environment: LMDBEnvironment
+    trees: TreeSet, unfiltered: TreeSet, _ filters: Few<ObservedFilter>,
+    _ dataTrees: DataTrees, _ catalog: Catalog, _ environment: LMDBEnvironment
   ) -> ListenerRoutes? {
     if isCurrent, self.catalog === catalog { return routes }
     let maker = RouteMaker(catalog, environment)
-    var byTree: [UInt32: [ListenerRoute]?] = [:]
-    var routed: [UInt32: TreeSet] = [:]
-    var unrouted = TreeSet()
-    for tree in trees.trees {
+    var found: [ListenerRoute] = []
+    var (unrouted, done) = (TreeSet(), TreeSet())
+    for tree in trees where !done.contains(tree) {
+      let records = dataTrees.records(of: tree)
+      let own =
+        records == nil
+        ? TreeSet([tree]) : TreeSet(trees.lazy.filter { dataTrees.records(of: $0) == records })
+      done.formUnion(own)
+      let filtered = own.subtracting(unfiltered)
       // Each change of a list, and of what was read without a filter, counts.
-      guard !unfiltered.contains(tree), let records = dataTrees.records(of: tree) else {
-        unrouted.insert(tree)
+      guard let records, !filtered.isEmpty,
+        let routes = maker.routes(filters, of: records, filtered)
+      else {
+        unrouted.formUnion(own)
         continue
       }
-      let routes = byTree[records] ?? maker.routes(filters, of: records)
-      byTree[records] = .some(routes)
-      if routes == nil {
-        unrouted.insert(tree)
-      } else {
-        routed[records, default: TreeSet()].insert(tree)
-      }
+      found += routes
+      unrouted.formUnion(own.intersection(unfiltered))
     }
-    let found = ListenerRoutes(
-      byTree: byTree.compactMapValues { $0 }, trees: routed, unrouted: unrouted)
-    if routes?.isSame(as: found) != true { routes = found }
+    let new = ListenerRoutes(found, unrouted: unrouted)
+    if routes?.isSame(as: new) != true { routes = new }
     (self.catalog, isCurrent) = (catalog, true)
     return routes
   }
@@ -54,7 +55,11 @@ private struct RouteMaker {
   }
 
   /// The routes of all filters of one collection; nil if each change counts.
-  func routes(_ filters: [ObservedFilter], of records: UInt32) -> [ListenerRoute]? {
+  ///
+  /// - Parameter trees: those of the collection whose changes count.
+  func routes(
+    _ filters: Few<ObservedFilter>, of records: UInt32, _ trees: TreeSet
+  ) -> [ListenerRoute]? {
     guard let collection = catalog.collections.first(where: { $0.records.handle == records })
     else { return nil }
     var routes: [ListenerRoute] = []
@@ -64,16 +69,22 @@ private struct RouteMaker {
       // If the filter cannot be used, the read shows the error.
       guard let bounds = try? filter.bounds(collection) else { return nil }
       for part in bounds {
-        guard let route = route(part, collection) else { return nil }
-        routes.append(route)
+        guard let more = self.routes(part, collection, trees) else { return nil }
+        routes += more
       }
     }
     return hasFilter ? routes : nil
   }
 
-  private func route(_ bounds: RowBounds, _ collection: CollectionHandle) -> ListenerRoute? {
+  private func routes(
+    _ bounds: RowBounds, _ collection: CollectionHandle, _ trees: TreeSet
+  ) -> [ListenerRoute]? {
+    let records = collection.records.handle
     switch bounds {
-    case .ids(let ranges): return ListenerRoute(keys: nil, ranges: ranges.map(\.bytes))
+    case .ids(let ranges):
+      return ranges.map {
+        ListenerRoute(records: records, trees: trees, keys: nil, range: $0.bytes)
+      }
     case .index(let position, let ranges):
       guard let number = collection.indexes.firstIndex(where: { $0.position == position })
       else { return nil }
@@ -82,7 +93,9 @@ private struct RouteMaker {
         environment.changes.routeKeys(catalog, index: tree, of: collection.records.handle)
         ?? StoredRouteKeys(
           catalog, collection, index: number, environment, generation: environment.generation)
-      return ListenerRoute(keys: keys, ranges: ranges.map(\.bytes))
+      return ranges.map {
+        ListenerRoute(records: records, trees: trees, keys: keys, range: $0.bytes)
+      }
     }
   }
 }

@@ -8,7 +8,8 @@ extension Observer {
     var generation = 0
     /// What the last value was read from.
     var facts = ReadFacts.nothing
-    var dataTrees: (trees: DataTrees, catalog: Catalog)?
+    /// The declarations of the last read.
+    var catalog: Catalog?
     /// Which changes of the trees concern it.
     var routes = ObservedRoutes()
     /// What the next value is compared with.
@@ -33,9 +34,9 @@ extension Observer {
 
 extension Observer.State {
   mutating func routes(in environment: LMDBEnvironment) -> ListenerRoutes? {
-    guard let (dataTrees, catalog) = dataTrees else { return nil }
+    guard let catalog else { return nil }
     return routes.updated(
-      trees: facts.trees, unfiltered: facts.unfiltered, facts.filters, dataTrees, catalog,
+      trees: facts.trees, unfiltered: facts.unfiltered, facts.filters, catalog.dataTrees, catalog,
       environment)
   }
 
@@ -48,15 +49,16 @@ extension Observer.State {
     aggregates?.end()
     if aggregates?.isAllKnown == true { patches += 1 } else { reads += 1 }
     var (trees, unfiltered) = (dataTrees.data(tracker.trees), tracker.unfiltered)
-    routes.isCurrent = false
     // The record that becomes the first row was not read.
     if let tree = patcher?.tree { trees.insert(tree) }
     if let related = patcher?.related {
       trees.formUnion(related.all)
       unfiltered.formUnion(related.all)
     }
-    facts = ReadFacts(
+    let found = ReadFacts(
       trees: trees, unfiltered: unfiltered, filters: tracker.filters, catalog: catalog)
+    // Most reads are like the one before. To find the routes again would cost more than such a read.
+    if !facts.isSame(as: found) { note(found) }
     patcher?.note(facts)
   }
 
@@ -66,9 +68,13 @@ extension Observer.State {
   ) -> (value: Value, isSame: Bool)? {
     guard let here, let known = patcher?.adopt(at: here, catalog) else { return nil }
     reads += 1
-    routes.isCurrent = false
-    facts = known.facts
+    if facts !== known.facts { note(known.facts) }
     return (known.value, known.isSame)
+  }
+
+  private mutating func note(_ found: ReadFacts) {
+    facts = found
+    routes.isCurrent = false
   }
 
   /// A value that comes, with the writes in it.
@@ -98,7 +104,7 @@ extension Observer.State {
     }
     for event in events {
       guard case .commit(_, let changes) = event else { return true }
-      for tree in facts.trees.intersection(changes.trees).trees {
+      for tree in facts.trees.intersection(changes.trees) {
         guard let records = dataTrees.records(of: tree), let items = changes.records[records] else {
           return true
         }

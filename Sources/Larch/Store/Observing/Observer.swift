@@ -13,9 +13,21 @@
 final class Observer<Value: Sendable>: Sendable {
   let store: Store
   private let read: ObservedRead<Value>
-  private let pace: ObservationPace?
-  private let rules: ObservationRules
-  private let listener: ChangeListener
+  private let terms: Terms?
+  let listener: ChangeListener
+  /// What most observers do not have.
+  private final class Terms: Sendable {
+    let pace: ObservationPace?
+    let rules: ObservationRules
+
+    init(pace: ObservationPace?, rules: ObservationRules) {
+      self.pace = pace
+      self.rules = rules
+    }
+  }
+
+  private var pace: ObservationPace? { terms?.pace }
+  private var rules: ObservationRules { terms?.rules ?? ObservationRules() }
   /// Held while the value is read, so that uses of one iterator by several tasks take turns.
   private let state = Locked(State())
 
@@ -25,8 +37,7 @@ final class Observer<Value: Sendable>: Sendable {
   ) {
     self.store = store
     self.read = read
-    self.pace = pace
-    self.rules = rules
+    terms = pace == nil && rules.isUsual ? nil : Terms(pace: pace, rules: rules)
     listener = ChangeListener(
       owner: store, hearsForeign: store.options.observesOtherProcesses,
       wantsParts: rules.needsParts)
@@ -37,15 +48,15 @@ final class Observer<Value: Sendable>: Sendable {
   func end() { store.environment.changes.remove(listener) }
 
   /// Drops the value after the end: whoever keeps the observer needs it no more.
-  private func forget() { state.withLock { $0.forget() } }
+  func forget() { state.withLock { $0.forget() } }
 
   /// See ``StoreObservation/AsyncIterator/next()``.
   func next() async throws -> Observed<Value>? {
     while true {
       await withTaskCancellationHandler {
-        if state.withLock({ $0.isStarted && $0.waiting.isEmpty }) {
+        if isWaiting {
           await listener.wait()
-          if let pause = state.withLock({ $0.pause }) { await listener.wait(for: pause) }
+          if hasPace { await pause() }
         }
       } onCancel: {
         end()
@@ -60,12 +71,15 @@ final class Observer<Value: Sendable>: Sendable {
     }
   }
 
-  /// Waits until all that was committed before this call is delivered, or the observer has ended.
-  ///
-  /// - Returns: whether it has ended.
-  func settle() async -> Bool {
-    await listener.settle()
-    return listener.isEnded
+  /// Whether a value can come only after an event.
+  var isWaiting: Bool { state.withLock { $0.isStarted && $0.waiting.isEmpty } }
+
+  /// Whether values come in intervals.
+  var hasPace: Bool { pace != nil }
+
+  /// Waits until the value may be read again, or the observer has ended.
+  func pause() async {
+    if let pause = state.withLock({ $0.pause }) { await listener.wait(for: pause) }
   }
 
   /// How many times the value was read, for tests of what wakes an observer.
@@ -94,7 +108,7 @@ final class Observer<Value: Sendable>: Sendable {
         if store.options.observesOtherProcesses {
           // Inside a transaction it must not wait for another observer: that one may wait for a read
           // to begin, and so for the end of this transaction, if the map grows.
-          state.patcher = read.patcher?(RunningScope.isInside ? SharedObjects() : store.shared)
+          state.patcher = read.patcher(RunningScope.isInside ? SharedObjects() : store.shared)
           state.aggregates = read.keepsAggregates ? KeptAggregates() : nil
         }
       }
@@ -138,11 +152,11 @@ final class Observer<Value: Sendable>: Sendable {
     var observed: Observed<Value>?
     try store.readTracked(by: tracker) { tx in
       let catalog = tx.context.catalog
-      if state.dataTrees?.catalog !== catalog {
-        state.dataTrees = (DataTrees(catalog), catalog)
+      if state.catalog !== catalog {
+        state.catalog = catalog
         state.aggregates?.forget()
       }
-      guard let dataTrees = state.dataTrees?.trees else { return }
+      let dataTrees = catalog.dataTrees
       let recordTrees = dataTrees.recordTrees(of: state.facts.trees)
       let seen = max(version, state.ahead)
       let usable = { (write: WaitingWrites.Write) in
@@ -190,8 +204,11 @@ final class Observer<Value: Sendable>: Sendable {
         state.version = newest
         return
       }
-      let isDue = step.isDue || state.isChanged(by: step.events(ignored: false), dataTrees, tx)
       let ignored = step.events(ignored: true)
+      // What the aggregates know is not looked for again.
+      let isDue =
+        step.isDue || (isStill == false && ignored.isEmpty)
+        || state.isChanged(by: step.events(ignored: false), dataTrees, tx)
       let isIgnoring = !ignored.isEmpty && state.isChanged(by: ignored, dataTrees, tx)
       let last = step.writes.reduce(version) { max($0, $1.event.transaction) }
       guard isFirst || isDue || isIgnoring else {
@@ -226,7 +243,7 @@ final class Observer<Value: Sendable>: Sendable {
     }
     store.environment.changes.listen(
       listener, to: state.facts.trees,
-      recordTrees: state.dataTrees?.trees.recordTrees(of: state.facts.trees) ?? TreeSet(),
+      recordTrees: state.catalog?.dataTrees.recordTrees(of: state.facts.trees) ?? TreeSet(),
       // A commit may change nothing as a whole, although each of its writes does.
       routes: rules.needsParts ? nil : state.routes(in: store.environment), after: state.version,
       read: state.ahead)
@@ -255,8 +272,9 @@ extension Observer {
     } else {
       let digest = RowDigest()
       let value = try read.read(tx, digest)
-      let kept = read.comparison.kept(value, digest)
-      result = (value, read.comparison.isSame(state.last, kept))
+      let comparison = read.comparison
+      let kept = comparison.kept(value, digest)
+      result = (value, comparison.isSame(state.last, kept))
       state.last = kept
     }
     state.didRead(tracker, dataTrees, tx.context.catalog)

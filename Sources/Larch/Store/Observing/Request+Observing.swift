@@ -86,7 +86,7 @@ extension Store {
     ignoring author: String? = nil, delivery: ObservationDelivery = .newest
   ) -> StoreObservation<R?> {
     StoreObservation(
-      store: .success(self), read: .record(type, id), interval: interval,
+      store: .success(self), read: ObservedRecord<R>(id), interval: interval,
       rules: ObservationRules(ignored: author, delivery: delivery))
   }
 
@@ -119,7 +119,7 @@ extension Store {
   ) -> ObservationToken {
     ObservationToken.begin(
       Observer(
-        self, .record(type, id), ObservationPace(interval),
+        self, ObservedRecord<R>(id), ObservationPace(interval),
         ObservationRules(ignored: author, delivery: delivery)),
       first, on: isolation, at: CodePlace(file: file, line: line), onError, onChange)
   }
@@ -143,7 +143,7 @@ extension Record {
     ignoring author: String? = nil, delivery: ObservationDelivery = .newest
   ) -> StoreObservation<Self?> {
     StoreObservation(
-      store: Result { try AmbientStore.chosen(store) }, read: .record(Self.self, id),
+      store: Result { try AmbientStore.chosen(store) }, read: ObservedRecord<Self>(id),
       interval: interval,
       rules: ObservationRules(ignored: author, delivery: delivery))
   }
@@ -181,20 +181,9 @@ extension Record {
   }
 }
 
-extension ObservedRead {
-  /// One record by its id.
-  static func record<R: Record>(
-    _ type: R.Type, _ id: R.ID
-  ) -> ObservedRead where Value == R? {
-    ObservedRead(
-      read: { tx, digest in try tx.find(type, id, noting: digest) },
-      comparison: .stored)
-  }
-}
-
 extension ReadTransaction {
   /// The record with this id, which is added to the digest as it is stored.
-  fileprivate func find<R: Record>(
+  func find<R: Record>(
     _ type: R.Type, _ id: R.ID, noting digest: RowDigest
   ) throws -> R? {
     try storage { transaction in

@@ -38,7 +38,7 @@ extension Store {
         return ["run again after such a change: the store does not observe other processes"]
       }
       // Without a change, they say only whether they are all that was read.
-      guard aggregates.advance($0, changes: { _, _ in [:] }) != nil else {
+      guard aggregates.advance($0, changes: { _, _ in ChangesByTree() }) != nil else {
         return ["run again after such a change: it reads more than aggregates that are kept"]
       }
       let known = "aggregates brought up to date from the changed records"
@@ -68,7 +68,7 @@ extension Store {
   /// - Throws: the errors of `find`.
   /// - Complexity: that of `find`.
   public func explain<R: Record>(observing type: R.Type, _ id: R.ID) throws -> String {
-    let read = ObservedRead<R?>.record(type, id)
+    let read = ObservedRecord<R>(id)
     return try observedText(keeping: nil) {
       _ = try read.read($0, RowDigest())
     } outcome: { _ in

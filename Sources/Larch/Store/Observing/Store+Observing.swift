@@ -74,7 +74,7 @@ extension Store {
     _ read: @escaping @Sendable (ReadTransaction) throws -> Value
   ) -> StoreObservation<Value> {
     StoreObservation(
-      store: .success(self), read: .closure(read), interval: interval,
+      store: .success(self), read: ObservedClosure(read), interval: interval,
       rules: ObservationRules(ignored: author, delivery: delivery))
   }
 
@@ -154,7 +154,7 @@ extension Store {
   ) -> ObservationToken {
     ObservationToken.begin(
       Observer(
-        self, .closure(read), ObservationPace(interval),
+        self, ObservedClosure(read), ObservationPace(interval),
         ObservationRules(ignored: author, delivery: delivery)),
       first, on: isolation, at: CodePlace(file: file, line: line), onError, onChange)
   }

@@ -39,7 +39,8 @@ struct WaitingWrites: Sendable {
   /// How much memory they may take before no more are asked for.
   private static let sizeLimit = 8 << 20
 
-  private var steps: ArraySlice<Step> = []
+  /// Few; none takes no memory.
+  private var steps: [Step] = []
   private var size = 0
 
   var isEmpty: Bool { steps.isEmpty }
@@ -85,17 +86,16 @@ struct WaitingWrites: Sendable {
   /// Merges neighbours, as few as possible in each step.
   private mutating func merge() {
     let size = (steps.count + Self.limit - 1) / Self.limit
-    var merged: ArraySlice<Step> = []
-    while !steps.isEmpty {
-      merged.append(Step(writes: ArraySlice(steps.prefix(size).flatMap(\.writes))))
-      steps = steps.dropFirst(size)
+    steps = stride(from: 0, to: steps.count, by: size).map { start in
+      let part = steps[start..<min(start + size, steps.count)]
+      return Step(writes: ArraySlice(part.flatMap(\.writes)))
     }
-    steps = merged
   }
 
   /// Removes the first step. It is empty if nothing waits.
   mutating func next() -> Step {
-    let step = steps.popFirst() ?? Step()
+    guard let step = steps.first else { return Step() }
+    if steps.count == 1 { steps = [] } else { steps.removeFirst() }
     for write in step.writes { size -= write.event.size }
     return step
   }

@@ -84,24 +84,17 @@ extension ReadTransaction {
 struct ObservedFilter: Sendable {
   /// The tree of the records.
   let tree: UInt32
-  /// Makes the test of changed records, in the transaction of its use; nil if each change counts.
-  let test: @Sendable (ReadTransaction) throws -> ObservedRecords?
-  /// Where the records are that pass it; nil if any may.
-  let bounds: @Sendable (CollectionHandle) throws -> [RowBounds]?
   private let kind: Kind
 
   private enum Kind {
     case id([UInt8])
-    case filter(FilterNode)
+    case filter(FilterNode, any Record.Type)
   }
 
   /// One record by its id.
   init(id key: UnsafeRawBufferPointer, in collection: CollectionHandle) {
-    let id = [UInt8](key)
     tree = collection.records.handle
-    kind = .id(id)
-    test = { _ in ObservedRecords { $1.elementsEqual(id) } }
-    bounds = { _ in [.ids([KeyRange(lower: id, upper: id + [0], needsCheck: false)])] }
+    kind = .id([UInt8](key))
   }
 
   /// The filter of a query; nil if each change counts.
@@ -109,15 +102,43 @@ struct ObservedFilter: Sendable {
     // The bytes of a record do not show which related records it has.
     if query.filter.isAlways || query.asksRelated { return nil }
     tree = collection.records.handle
-    let filter = query.filter
-    kind = .filter(filter)
-    bounds = { try Planner(schema: $0.schema, usable: $0.storedKeys).bounds(of: filter) }
-    test = { tx in
-      let context = tx.context
-      let access = RecordAccess<R>(context, try context.collection(of: R.self))
-      return try FilterProgram.of([filter], context: context, typed: access).map { program in
-        ObservedRecords { try program.matches($0, id: $1) }
-      }
+    kind = .filter(query.filter, type)
+  }
+
+  /// Whether the same records pass another one, as far as the parts of both tell.
+  func isSame(as other: ObservedFilter) -> Bool {
+    switch (kind, other.kind) {
+    case (.id(let a), .id(let b)): tree == other.tree && a == b
+    case (.filter(let a, let type), .filter(let b, let otherType)):
+      tree == other.tree && type == otherType && a.hasKnownParts && b.hasKnownParts
+        && a.hasSameParts(as: b)
+    default: false
+    }
+  }
+
+  /// Where the records are that pass it; nil if any may.
+  func bounds(_ collection: CollectionHandle) throws -> [RowBounds]? {
+    switch kind {
+    case .id(let id): [.ids([KeyRange(lower: id, upper: id + [0], needsCheck: false)])]
+    case .filter(let filter, _):
+      try Planner(schema: collection.schema, usable: collection.storedKeys).bounds(of: filter)
+    }
+  }
+
+  /// The test of changed records, in the transaction of its use; nil if each change counts.
+  func test(_ tx: ReadTransaction) throws -> ObservedRecords? {
+    switch kind {
+    case .id(let id): ObservedRecords { $1.elementsEqual(id) }
+    case .filter(let filter, let type): try Self.test(filter, of: type, tx)
+    }
+  }
+
+  private static func test<R: Record>(
+    _ filter: FilterNode, of type: R.Type, _ tx: ReadTransaction
+  ) throws -> ObservedRecords? {
+    let access = RecordAccess<R>(tx.context, try tx.context.collection(of: R.self))
+    return try FilterProgram.of([filter], context: tx.context, typed: access).map { program in
+      ObservedRecords { try program.matches($0, id: $1) }
     }
   }
 
@@ -125,7 +146,7 @@ struct ObservedFilter: Sendable {
   func text(in schema: CollectionSchema) -> String {
     switch kind {
     case .id(let id): "id " + id.withUnsafeBytes { schema.idKind.text(of: $0) }
-    case .filter(let filter): "filter " + filter.text
+    case .filter(let filter, _): "filter " + filter.text
     }
   }
 }

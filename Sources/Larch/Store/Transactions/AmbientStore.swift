@@ -95,6 +95,9 @@ extension Store {
   /// The store of the running task, if one was chosen for it.
   fileprivate static let ofTask = TaskLocal<Store?>(wrappedValue: nil)
 
+  /// The same for what continues in another task.
+  static var chosenForTask: Store? { ofTask.get() }
+
   private static let shared = Locked<Store?>(nil)
 
   /// The store for calls that name none, such as `try ada.save()`; nil until it is set.

@@ -1,0 +1,113 @@
+#if os(Linux)
+  import Foundation
+  import Glibc
+  import LarchTestSupport
+  import Testing
+
+  @testable import Larch
+
+  /// In a process of its own, since what other tests allocate would be counted too. A sanitizer has an
+  /// allocator of its own.
+  @Suite(
+    "The memory of observers that wait",
+    .disabled(if: ProcessInfo.processInfo.environment["LARCH_SANITIZER"] != nil))
+  struct ObserverMemoryTests {
+    struct Person: Record, Equatable {
+      var id = RecordID<Person>()
+      var name: String
+      var city: String
+      var age: Int
+      var score = 0.0
+
+      static let schema = Schema<Person> { Index(\.city, \.age) }
+    }
+
+    private static let count = 2_000
+
+    private static func withStore(_ body: (Store) async throws -> Void) async throws {
+      let store = try Store.temporary(for: Person.self)
+      defer { store.close() }
+      try await store.write { tx throws in
+        for number in 0..<count {
+          var person = Person(name: "name \(number)", city: "city \(number / 10)", age: number % 90)
+          try tx.insert(&person)
+        }
+      }
+      // What the first observer of a store brings, such as the watch for other processes.
+      let other = store.observe(Person.self, 1) { _ in }
+      await other.settled()
+      try await body(store)
+      withExtendedLifetime(other) {}
+    }
+
+    /// The bytes that the allocator has handed out. Its own report is the only one that Swift can call
+    /// on each processor: the header of `mallinfo2` is in no module.
+    private static var allocated: Int {
+      typealias Report = @convention(c) (CInt, UnsafeMutablePointer<FILE>) -> CInt
+      guard let symbol = dlsym(nil, "malloc_info"), let file = tmpfile() else { return 0 }
+      defer { fclose(file) }
+      _ = unsafeBitCast(symbol, to: Report.self)(0, file)
+      rewind(file)
+      var text = [UInt8](repeating: 0, count: 1 << 16)
+      let count = fread(&text, 1, text.count, file)
+      let report = String(decoding: text[..<count], as: UTF8.self)
+      // The sums of all arenas come last.
+      func size(_ name: String) -> Int {
+        guard let start = report.range(of: "type=\"\(name)\"", options: .backwards) else {
+          return 0
+        }
+        let parts = report[start.upperBound...].prefix { $0 != ">" }.split(separator: "\"")
+        return parts.last { Int($0) != nil }.flatMap { Int($0) } ?? 0
+      }
+      return size("current") - size("fast") - size("rest") + size("mmap")
+    }
+
+    /// How many bytes each of many observers takes once it has delivered its first value. Once a commit
+    /// has woken them, they must not take more; at the end, nearly nothing.
+    private static func bytes(
+      _ name: String, _ store: Store, _ make: (Int) -> ObservationToken
+    ) async throws -> Int {
+      let before = allocated
+      var tokens = ContiguousArray<ObservationToken>()
+      tokens.reserveCapacity(count)
+      for number in 0..<count { tokens.append(make(number)) }
+      for token in tokens { await token.settled() }
+      let bytes = (allocated - before) / count
+      try await store.write { tx throws in try tx.update(Person.all) { $0.score += 1 } }
+      for token in tokens { await token.settled() }
+      let woken = (allocated - before) / count
+      #expect(woken < bytes + 300)
+      tokens.removeAll()
+      // Nothing of them stays but tables that have grown, of Larch and of the system's queues.
+      let left = (allocated - before) / count
+      #expect(left < 500)
+      return bytes
+    }
+
+    @Test("an observer of one record, of a count or of a query has no task, and little memory")
+    func idle() async {
+      await #expect(processExitsWith: .success) {
+        try await ObserverMemoryTests.withStore { store throws in
+          let record = try await ObserverMemoryTests.bytes("one record", store) { number in
+            store.observe(Person.self, RecordID(Int64(number + 1))) { _ in }
+          }
+          let value = try await ObserverMemoryTests.bytes("a count", store) { number in
+            store.observe({ tx in try tx.count(Person.where { $0.city == "x \(number)" }) }) { _ in
+            }
+          }
+          let query = try await ObserverMemoryTests.bytes("a query without rows", store) { number in
+            store.observe(Person.where { $0.city == "x \(number)" }) { _ in }
+          }
+          let equal = try await ObserverMemoryTests.bytes("a query that all have", store) { _ in
+            store.observe(Person.where { $0.city == "city 7" }) { _ in }
+          }
+          // A task alone would take more than a kilobyte.
+          #expect(record < 1_450)
+          #expect(value < 2_050)
+          #expect(query < 2_500)
+          #expect(equal < 1_700)
+        }
+      }
+    }
+  }
+#endif
