@@ -61,7 +61,7 @@ extension MappedTree {
     var number = tree.root
     for _ in 0..<PageLayout.maximumDepth {
       guard number > 1, number <= lastPage else { return .unclear }
-      let page = PageHeader(base: address(ofPage: number))
+      let page = self.page(at: number)
       let (flags, lower) = (page.flags, page.lower)
       let isBranch = flags == PageLayout.branch
       guard page.number == number, isBranch || flags == PageLayout.leaf, lower <= pageSize else {

@@ -12,9 +12,8 @@ package struct MappedTree {
   let lastPage: UInt64
   private(set) var tree: DatabaseRecord
 
-  /// The pages of a range below one page, and the keys of each leaf, that are looked at.
+  /// The pages of a range below one page that are looked at.
   private static let sampledPages = 12
-  private static let sampledKeys = 24
 
   /// Nil if pages cannot be found by the address of this value.
   ///
@@ -118,18 +117,15 @@ package struct MappedTree {
     return entries * Double(page.count)
   }
 
-  /// The entries of some keys of a leaf. Of many keys some are looked at.
+  /// The entries of some keys of a leaf. One key may have more than all others together.
   private func entries(at places: Range<Int>, of leaf: PageHeader) -> Double? {
-    if places.isEmpty { return 0 }
-    let step = max(1, places.count / MappedTree.sampledKeys)
+    guard tree.hasDuplicates else { return Double(places.count) }
     var sum = 0.0
-    var looked = 0
-    for place in stride(from: places.lowerBound, to: places.upperBound, by: step) {
+    for place in places {
       guard let node = node(place, in: leaf) else { return nil }
       sum += Double(entries(of: node, in: leaf))
-      looked += 1
     }
-    return sum * Double(places.count) / Double(looked)
+    return sum
   }
 
   /// The ids of a key: one is a value, some are a page in the node, and many have their own tree.
@@ -165,17 +161,19 @@ package struct MappedTree {
     return isBranch ? low - 1 : low
   }
 
-  /// The address of a page that the file has.
-  @inline(__always)
-  func address(ofPage number: UInt64) -> UnsafeRawPointer { map + Int(number) &* pageSize }
-
   func page(_ number: UInt64) -> PageHeader? {
     guard number > 1, number <= lastPage else { return nil }
-    let page = PageHeader(base: address(ofPage: number))
+    let page = self.page(at: number)
     guard page.number == number, page.count > 0, page.lower <= pageSize,
       page.flags == PageLayout.branch || page.flags == PageLayout.leaf
     else { return nil }
     return page
+  }
+
+  /// The page of this number, whatever it is; the number must be one of the map.
+  @inline(__always)
+  func page(at number: UInt64) -> PageHeader {
+    PageHeader(base: map + Int(number) &* pageSize)
   }
 
   /// The first page of a value of several pages; nil if not all of them are there.

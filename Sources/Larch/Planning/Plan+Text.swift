@@ -16,7 +16,8 @@ extension Plan {
     if let limit { lines.add("limit \(limit)") }
     if let groups { lines.add(groups.text) }
     if isCovering, let text = coverText { lines.add(text) }
-    if let otherwise {
+    for otherwise in alternatives {
+      lines.indent = 1
       lines.add("or, once that costs less")
       lines.indent += 1
       var other = self

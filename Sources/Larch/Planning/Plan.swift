@@ -15,6 +15,8 @@ struct Plan: Sendable {
   var limit: Int?
   /// The alternative if the wanted rows come late in this plan.
   var otherwise: Otherwise?
+  /// Further alternatives, for rows in any order: all of them take turns.
+  var others: [Otherwise] = []
   /// Set if the index is read group by group: one row stands for all that have the same values.
   var groups: Groups?
   /// Single keys of indexes in which all rows are: the first and the last id of each bound a scan of
@@ -126,9 +128,15 @@ extension Plan {
 extension Plan {
   /// The indexes that are read, by bit and by their place in the schema.
   var indexes: UInt64 {
-    idBounds.reduce(source.indexes | (otherwise?.source.indexes ?? 0)) {
-      $0 | Source.index($1).indexes
-    }
+    var sources = [source]
+    for other in alternatives { sources.append(other.source) }
+    for scan in idBounds { sources.append(.index(scan)) }
+    return sources.reduce(0) { $0 | $1.indexes }
+  }
+
+  /// All alternatives.
+  var alternatives: [Otherwise] {
+    otherwise.map { [$0] + others } ?? []
   }
 }
 
@@ -152,4 +160,17 @@ protocol PlanStatistics {
   func estimate(ids ranges: [KeyRange]) throws -> Int
   /// The approximate number of ids in the lists.
   func estimate(_ lists: Plan.ListScan) throws -> Int
+  /// Some keys of a source, and what conditions say of some of its rows; nil if the source has no
+  /// keys, or they cannot be sampled.
+  ///
+  /// - Parameter count: the number of rows that are tested.
+  func sample(
+    _ source: Plan.Source, _ conditions: [FilterNode], rows count: Int
+  ) throws -> PlanSample?
+}
+
+extension PlanStatistics {
+  func sample(
+    _ source: Plan.Source, _ conditions: [FilterNode], rows count: Int
+  ) throws -> PlanSample? { nil }
 }

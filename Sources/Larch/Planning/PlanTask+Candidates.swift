@@ -16,6 +16,15 @@ struct Candidate {
   var rows = 0.0
   /// For an intersection: the estimated number of rows in all sources.
   var shared = Double.infinity
+  /// The share of its rows that filters of the id leave, if these do not bound it.
+  var shareOfIDs = 1.0
+  /// What a sample told of the keys; nil if they were not sampled.
+  var keys: KeyFacts?
+
+  /// The number of rows that the keys leave, at most.
+  var passing: Double { keys?.passing ?? rows }
+  /// The number of entries that are read.
+  var entries: Double { keys.map { $0.refused + $0.passing } ?? rows }
 }
 
 // MARK: - Building

@@ -45,6 +45,8 @@ extension PlanTask {
     var matches = matches(among: usable & promising)
     if ids == nil, refused == nil, let best = perfect(matches) { return .scan(best) }
     if order.isAny { matches = self.matches(among: usable) }
+    // For the first rows of any, the order of entries matters, which every index has its own.
+    let all = order.isAny && wanted != nil ? matches : []
     if matches.count > 1 { removeNeedless(&matches) }
     let lists = lists
     if ids == nil, conjuncts.count == 1, lists.count == 1, isByID { return .list(lists[0]) }
@@ -54,7 +56,7 @@ extension PlanTask {
       return .scan(matches[0])
     }
     if matches.isEmpty, lists.isEmpty, !hasBranches { return .records }
-    return .open(matches, lists)
+    return .open(all.isEmpty ? matches : all, lists)
   }
 
   // MARK: Ids
@@ -204,6 +206,8 @@ extension PlanTask {
     /// Whether it gives the order row by row: the rows of several keys need not be put into order.
     let servesRows: Bool
     let isCovering: Bool
+    /// Whether rows can be sorted by the keys, so that only the wanted records are read.
+    let hasOrder: Bool
 
     init(_ match: IndexMatch, _ task: PlanTask) {
       let index = task.schema.indexes[match.index]
@@ -221,12 +225,13 @@ extension PlanTask {
       }
       self.servesRows = servesRows
       isCovering = task.isAnswered(by: index)
+      hasOrder = task.isOrder(inKeysOf: index)
     }
 
     func isAsGood(as other: Merit) -> Bool {
       used & other.used == other.used && decided & other.decided == other.decided
         && (servesOrder || !other.servesOrder) && (servesRows || !other.servesRows)
-        && (isCovering || !other.isCovering)
+        && (isCovering || !other.isCovering) && (hasOrder || !other.hasOrder)
     }
   }
 
@@ -250,7 +255,12 @@ extension PlanTask {
       return true
     }
     guard match.servesOrder, !isByID || order.isAny else { return false }
-    if isAnswered(by: index), match.used != 0 { return true }
+    // Of the keys that are wanted, many others may come first.
+    if isAnswered(by: index), match.used != 0,
+      wanted == nil || conjuncts.indices.allSatisfy({ match.uses($0) })
+    {
+      return true
+    }
     // The first rows are the wanted ones.
     guard let wanted, wanted <= PlanTask.fewWanted else { return false }
     return conjuncts.indices.allSatisfy { match.uses($0) }

@@ -86,7 +86,7 @@ extension PlanTask {
       }
     }
     guard scans.count > 1, total > 0 else { return nil }
-    scans.sort { $0.rows < $1.rows }
+    scans.sort { $0.passing < $1.passing }
     let first = scans[0]
     let second = scans.dropFirst().first {
       $0.used & ~first.used != 0 && !$0.source.isSame(as: first.source)
@@ -102,8 +102,8 @@ extension PlanTask {
       order: order(isInOrder: false),
       isCovering: areDecidedByID(residue) && isByID && needsOnlyIDs,
       isInOrder: isByID, used: first.used | second.used, checked: checked, rangeCount: 2,
-      rows: first.rows + second.rows,
-      shared: first.rows * second.rows / total)
+      rows: first.entries + second.entries,
+      shared: first.passing * second.passing / total)
   }
 }
 

@@ -28,14 +28,31 @@ extension PlanTask {
     _ statistics: some PlanStatistics
   ) throws -> Plan {
     let total = Double(try statistics.recordCount())
-    let candidates = try candidates(matches, lists, ids, total, statistics)
-    let both = intersection(candidates, total)
-    // A statistic about a part of the filter holds for every plan.
-    var results = total
-    for candidate in candidates {
-      results = min(results, candidate.rows * share(of: ~candidate.used))
-    }
+    var candidates = try candidates(matches, lists, ids, total, statistics)
+    var both = intersection(candidates, total)
+    let shares = shares(candidates, total)
+    var results = results(candidates, total, shares)
     if after != nil, isByID, ids == nil { results *= candidates[0].rows / max(total, 1) }
+    var (best, bestCost) = least(of: candidates, results)
+    var margin = PlanTask.marginOfProduct
+    if let sampled = try sampled(&candidates, and: both, results, best, shares, statistics) {
+      results = sampled.results
+      both = intersection(candidates, total)
+      let shared = sampled.rows(of: both, results)
+      both?.shared = shared
+      (best, bestCost) = least(of: candidates, results)
+      margin = 1
+    }
+    if wanted != nil { best = surest(best, bestCost, candidates, results) }
+    if let both {
+      if margin * cost(both, min(results, both.shared)) < bestCost { best = candidates.count }
+      return bounded(plan(best, of: candidates + [both], results), by: candidates, total)
+    }
+    return bounded(plan(best, of: candidates, results), by: candidates, total)
+  }
+
+  /// The cheapest candidate.
+  func least(of candidates: [Candidate], _ results: Double) -> (place: Int, cost: Double) {
     var best = 0
     var bestCost = cost(candidates[0], results)
     for place in candidates.indices.dropFirst() {
@@ -46,13 +63,7 @@ extension PlanTask {
         (best, bestCost) = (place, cost)
       }
     }
-    if wanted != nil { best = surest(best, bestCost, candidates, results) }
-    // The product of two estimates must promise much.
-    if let both, 2 * cost(both, min(results, both.shared)) < bestCost {
-      return plan(both)
-    }
-    return bounded(
-      plan(best, of: both.map { candidates + [$0] } ?? candidates, results), by: candidates, total)
+    return (best, bestCost)
   }
 
   /// Of candidates that cost about as little as the best one, the one that costs least if all wanted
@@ -110,7 +121,8 @@ extension PlanTask {
       let expected = cost(other, results)
       if expected < trial?.cost ?? .infinity { trial = (other, expected) }
     }
-    guard let trial else { return plan(first) }
+    // Rows in the same order end at the same row.
+    guard let trial, !first.isInOrder || !candidates[sure].isInOrder else { return plan(first) }
     return plan(
       trial.candidate, upTo: bound * PlanTask.trialPart, then: candidates[sure], costing: bound)
   }
@@ -121,30 +133,53 @@ extension PlanTask {
     _ whole: Double
   ) -> Plan {
     let expected = cost(first, results)
-    let budget = PlanTask.turn * expected + Cost.few
+    let budget = min(
+      PlanTask.turn * expected + Cost.few, max(PlanTask.firstTurn, PlanTask.slack * expected))
     guard budget * PlanTask.bearable < whole else { return plan(first) }
-    var next: (candidate: Candidate, cost: Double)?
-    for (place, other) in others.enumerated() where place != best {
-      let cost = cost(other, results)
-      if cost < next?.cost ?? .infinity { next = (other, cost) }
+    var rest = others.indices.filter { $0 != best }.map { place in
+      (candidate: others[place], cost: cost(others[place], results))
     }
-    guard let next else { return plan(first) }
-    return plan(first, upTo: budget, then: next.candidate, costing: next.cost)
+    rest.sort { $0.cost < $1.cost }
+    // Those that read the same entries in another order come last.
+    var bounds = [first.used]
+    var distinct: [(candidate: Candidate, cost: Double)] = []
+    var similar: [(candidate: Candidate, cost: Double)] = []
+    for way in rest {
+      if way.candidate.used != 0, bounds.contains(way.candidate.used) {
+        similar.append(way)
+      } else {
+        distinct.append(way)
+        bounds.append(way.candidate.used)
+      }
+    }
+    let ways = (distinct + similar).prefix(PlanTask.mostTurns - 1).map { way in
+      otherwise(way.candidate, upTo: budget, after: first, costing: way.cost)
+    }
+    var plan = plan(first)
+    plan.otherwise = ways.first
+    plan.others = Array(ways.dropFirst())
+    return plan
   }
 
   /// The cost if all wanted rows come first.
   private func least(_ candidate: Candidate, _ wanted: Int) -> Double {
-    cost(candidate, max(candidate.rows, Double(wanted)))
+    cost(candidate, max(candidate.passing, Double(wanted)))
   }
 
   /// The cost if all wanted rows come last. If each row is one of them, they are the first ones.
-  private func most(_ candidate: Candidate, _ results: Double) -> Double {
+  func most(_ candidate: Candidate, _ results: Double) -> Double {
+    // Of sorted ids, records are read up to the last wanted one, which without a residue are the
+    // first.
+    if isByID, !candidate.isInOrder {
+      return cost(
+        candidate, candidate.residue.isEmpty ? results : results / PlanTask.lateness)
+    }
     var isExact = candidate.isInOrder && candidate.residue.isEmpty
     if case .index(let scan) = candidate.source {
       isExact = isExact && scan.keyFilter.isEmpty && isInOrderOfKeys(candidate, scan)
     }
     return isExact
-      ? cost(candidate, candidate.rows) : cost(candidate, results, upToLimit: false)
+      ? cost(candidate, candidate.passing) : cost(candidate, results, upToLimit: false)
   }
 
   /// Whether no rows of several keys are put into order.
@@ -153,18 +188,38 @@ extension PlanTask {
     return components == schema.indexes[scan.index].fields.count
   }
 
+  /// The entries that are put into order together: most fields have many values, but not all.
+  private func sizeOfGroup(_ candidate: Candidate) -> Double {
+    guard case .index(let scan) = candidate.source,
+      case .byIndex(let components, _, _) = candidate.order, case .terms(let terms, _) = order
+    else { return 1 }
+    let fields = schema.indexes[scan.index].fields[..<components].suffix(terms.count)
+    return fields.allSatisfy(\.isBool)
+      ? candidate.entries / 2 : candidate.entries.squareRoot()
+  }
+
   private func plan(
     _ first: Candidate, upTo bound: Double, then other: Candidate, costing work: Double
   ) -> Plan {
     var plan = plan(first)
-    plan.otherwise = Plan.Otherwise(
+    plan.otherwise = otherwise(other, upTo: bound, after: first, costing: work)
+    return plan
+  }
+
+  private func otherwise(
+    _ other: Candidate, upTo bound: Double, after first: Candidate, costing work: Double
+  ) -> Plan.Otherwise {
+    Plan.Otherwise(
       source: other.source, residue: other.residue, order: other.order,
       records: Int(bound) / first.source.rowWork, entries: Int(bound), work: work)
-    return plan
   }
 
   /// A plan is abandoned when it may cost this many times as much as the alternative.
   private static let bearable = 2.0
+  /// How many times as many ids as expected may come before the last wanted row.
+  private static let lateness = 10.0
+  /// The product of two estimates must promise much.
+  private static let marginOfProduct = 2.0
   /// The part of the cost of the alternative after which it has its turn: with all of it, both would
   /// cost more than twice as much as the alternative alone.
   private static let turnPart = 0.8
@@ -174,6 +229,11 @@ extension PlanTask {
   private static let trialPart = 0.33
   /// How many times as much as expected a plan may cost before another one has its turn.
   private static let turn = 2.0
+  /// The most that is spent on a first plan before that, unless it is expected to cost so much.
+  private static let firstTurn = 512.0
+  private static let slack = 1.25
+  /// The number of plans that take turns.
+  private static let mostTurns = 4
 
   /// Every candidate except intersections, with its number of rows.
   private func candidates(
@@ -206,6 +266,11 @@ extension PlanTask {
       candidates.append(candidate)
     }
     if let union = try union(total, statistics) { candidates.append(union) }
+    if let ids, total > 0 {
+      for place in candidates.indices.dropFirst() where candidates[place].used & ids.used == 0 {
+        candidates[place].shareOfIDs = min(1, candidates[0].rows / total)
+      }
+    }
     return candidates
   }
 
@@ -238,16 +303,16 @@ extension PlanTask {
   ///   - results: the number of records for which the whole filter is true.
   ///   - endsEarly: whether reading stops after the wanted rows, if rows come in order.
   ///   - allKeys: whether the filter on the keys leaves all of them, at worst.
-  private func cost(
+  func cost(
     _ candidate: Candidate, _ results: Double, upToLimit endsEarly: Bool = true,
     leavingAllKeys allKeys: Bool = false
   ) -> Double {
     let wanted = wanted.map(Double.init) ?? .infinity
     let part = candidate.isInOrder && endsEarly ? min(1, wanted / max(results, 0.5)) : 1
-    var read = candidate.rows * part
+    var read = candidate.entries * part
     // A group of keys is put into order before its first row is known; how many there are is not.
     if part < 1, case .index(let scan) = candidate.source, !isInOrderOfKeys(candidate, scan) {
-      read = max(read, candidate.rows.squareRoot())
+      read = max(read, sizeOfGroup(candidate))
     }
     var cost = Double(candidate.rangeCount) * Cost.range
     var keysLeft = read
@@ -258,18 +323,28 @@ extension PlanTask {
       cost += read * Cost.nextRecord
     case .index(let scan):
       cost += read
-      keysLeft =
-        allKeys ? read : max(results * part, read * PlanTask.share(of: scan.keyFilter))
-    case .list, .union: cost += read
+      if let keys = candidate.keys {
+        keysLeft = read * keys.passing / max(candidate.entries, 1)
+      } else {
+        keysLeft =
+          allKeys ? read : max(results * part, read * PlanTask.share(of: scan.keyFilter))
+      }
+    case .list: cost += read
+    case .union:
+      cost += read
+      keysLeft = candidate.passing * part
     case .intersection(let parts):
       // The ids of each part are sorted, except those of one whole key.
-      cost += candidate.rows * (parts.allSatisfy { $0.isPoint } ? 1 : 1 + Cost.sort * 16)
+      cost += candidate.rows * (parts.allSatisfy { $0.isPoint } ? 1 : 1 + Cost.sortedID)
       keysLeft = results
     }
     let found = results * part
+    let sorted = keysLeft
     // Ids are sorted before their records are read, so not all of these are read.
     if isByID, !candidate.isInOrder, endsEarly { keysLeft *= min(1, wanted / max(results, 0.5)) }
     if !candidate.residue.isEmpty { cost += keysLeft * Cost.check }
+    // An id that is refused costs no record.
+    keysLeft *= candidate.shareOfIDs
     if case .records = candidate.source {
       if !candidate.isInOrder { cost += min(found, wanted) * Cost.record }
     } else if !candidate.isCovering {
@@ -279,56 +354,25 @@ extension PlanTask {
       cost += (isReadLate ? min(keysLeft, wanted) : keysLeft) * Cost.record
     }
     if !candidate.isInOrder {
-      cost += isByID ? found * Cost.sortedID : found * log2(min(found, wanted) + 2) * Cost.sort
+      cost += isByID ? sorted * Cost.sortedID : found * log2(min(found, wanted) + 2) * Cost.sort
     }
     return cost
   }
 
   /// Whether the keys of the index have all fields of the order, so that only wanted rows are read.
   private func isSorted(byKeysOf candidate: Candidate) -> Bool {
-    guard case .index(let scan) = candidate.source, case .terms(let terms, _) = order else {
-      return false
-    }
+    guard case .index(let scan) = candidate.source else { return false }
+    return isOrder(inKeysOf: schema.indexes[scan.index])
+  }
+
+  /// Whether the keys of an index have all fields of the order.
+  func isOrder(inKeysOf index: IndexSchema) -> Bool {
+    guard case .terms(let terms, _) = order else { return false }
     return terms.allSatisfy { term in
-      schema.indexes[scan.index].fields.contains {
+      index.fields.contains {
         $0.form.isSingle && !$0.isMultiple && $0.isFolded == term.ignoresCase
           && $0.holds(term.field)
       }
-    }
-  }
-
-  // MARK: Shares
-
-  /// The share of records for which the conjuncts are true, estimated from their kind alone.
-  private func share(of places: UInt64) -> Double {
-    var share = 1.0
-    for (place, conjunct) in conjuncts.enumerated() where places.hasBit(place) {
-      share *= PlanTask.share(of: conjunct.node)
-    }
-    return share
-  }
-
-  static func share(of nodes: [FilterNode]) -> Double {
-    nodes.reduce(1) { $0 * PlanTask.share(of: $1) }
-  }
-
-  private static func share(of node: FilterNode) -> Double {
-    switch node {
-    case .all(let nodes): nodes.reduce(1) { $0 * share(of: $1) }
-    case .any(let nodes): 1 - nodes.reduce(1) { $0 * (1 - share(of: $1)) }
-    case .not(let node): 1 - share(of: node)
-    case .field(let filter):
-      switch filter.test {
-      case .equal(let values):
-        if case .bool? = values.first { 0.5 } else { 0.1 }
-      case .oneOf(let list): min(0.5, 0.1 * Double(list.count))
-      case .within(let lower, let upper):
-        lower == nil && upper == nil ? 0.9 : lower == nil || upper == nil ? 0.33 : 0.1
-      case .text: 0.1
-      }
-    case .pair(let filter):
-      if case .equal = filter.comparison { 0.1 } else { 0.33 }
-    case .record, .related: 0.33
     }
   }
 }

@@ -113,6 +113,9 @@ extension PlanTask {
 }
 
 extension ScanOutline {
+  /// So few rows that reading all of them costs little beside the query.
+  private static let fewRows = 128
+
   /// The scan of an index in these ranges.
   ///
   /// - Parameters:
@@ -187,6 +190,8 @@ extension ScanOutline {
     let found = try statistics.estimate(index: entries.index, ranges: entries.ranges)
     guard found <= count / 8 else { return false }
     guard let wanted, !isInOrder else { return true }
+    // The wanted rows may also be the first of all records, or of another order.
+    if found > ScanOutline.fewRows { return false }
     // A scan in order finds the wanted rows after `wanted * count / found` records.
     return Double(found) * Double(found) <= Double(wanted) * Double(count)
   }

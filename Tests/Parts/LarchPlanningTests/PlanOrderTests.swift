@@ -162,9 +162,6 @@ struct PlanOrderTests {
       all records
         filter score > 10.0
         limit 5
-        or, once that costs less
-          index score [10.0] <..
-            sort by id
       """)
     try plans.expect(
       PlanPerson.where { $0.score > 990 }.limit(5),

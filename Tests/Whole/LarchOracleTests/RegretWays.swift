@@ -14,6 +14,10 @@ enum RegretWork {
   static let foundRecord = 11.0
   /// A search for the begin of a range.
   static let range = 10.0
+  /// A key of a sample: of many keys, one of each page that is looked at.
+  static let sampledKey = 3.0
+  /// A key that a count of a range passes on its page.
+  static let countedKey = 0.05
   /// Taken n log n times.
   static let sort = 0.3
   /// An id that is sorted, by its bytes.
@@ -45,14 +49,15 @@ extension ReadTransaction {
   /// The regret of a query; nil if there is one way only.
   func regret(_ asked: RegretCase) throws -> (regret: Regret, text: String)? {
     let collection = try context.collection(of: RegretItem.self)
-    let statistics = IndexStatistics(collection, context)
+    let statistics = CountedStatistics(IndexStatistics(collection, context))
     let planner = Planner(schema: collection.schema, usable: collection.answering)
     let chosen = try planner.plan(asked.query.details, for: asked.need, statistics: statistics)
+    let sampling = statistics.work
     guard let task = try planner.task(asked.query.details, for: asked.need) else { return nil }
-    let ways = try ways(task, statistics, collection)
+    let ways = try ways(task, statistics.statistics, collection)
     if ways.count < 2 { return nil }
     let runner = try RegretRunner(asked, self)
-    let work = try runner.work(chosen, upTo: .infinity)
+    let work = try runner.work(chosen, upTo: .infinity) + sampling
     var best = (work: work, plan: chosen)
     for way in ways {
       // What looks at more than another way is not the best, however much more.
@@ -82,6 +87,35 @@ extension ReadTransaction {
       }
     }
     return ways.map { task.plan($0) }
+  }
+}
+
+/// Counts what samples look at, which is a part of the cost of a choice.
+private final class CountedStatistics: PlanStatistics {
+  let statistics: IndexStatistics
+  private(set) var work = 0.0
+
+  init(_ statistics: IndexStatistics) { self.statistics = statistics }
+
+  func recordCount() throws -> Int { try statistics.recordCount() }
+
+  func estimate(index: Int, ranges: [KeyRange]) throws -> Int {
+    try statistics.estimate(index: index, ranges: ranges)
+  }
+
+  func estimate(ids ranges: [KeyRange]) throws -> Int { try statistics.estimate(ids: ranges) }
+
+  func estimate(_ lists: Plan.ListScan) throws -> Int { try statistics.estimate(lists) }
+
+  func sample(
+    _ source: Plan.Source, _ conditions: [FilterNode], rows count: Int
+  ) throws -> PlanSample? {
+    let sample = try statistics.sample(source, conditions, rows: count)
+    if let sample {
+      work += RegretWork.sampledKey * Double(sample.keys)
+      work += RegretWork.foundRecord * Double(sample.rows.count)
+    }
+    return sample
   }
 }
 
@@ -140,14 +174,12 @@ private final class RegretRunner {
     }
     var counters = run.counters
     var work = 0.0
-    if let otherwise = plan.otherwise {
-      let others = run.recordsOfAlternative
-      if others > 0 || run.other != nil {
-        counters.recordsExamined -= others
-        work += try self.work(
-          of: otherwise.source, otherwise.order, entries: 0, records: others,
-          rows: counters.rowsReturned, isLimited: false)
-      }
+    for (other, records) in zip(plan.alternatives, run.recordsOfAlternatives)
+    where records > 0 || run.other != nil {
+      counters.recordsExamined -= records
+      work += try self.work(
+        of: other.source, other.order, entries: 0, records: records,
+        rows: counters.rowsReturned, isLimited: false)
     }
     let isLimited = asked.query.details.limit == counters.rowsReturned
     // Each end of the ids of a key is a search.
@@ -166,7 +198,7 @@ private final class RegretRunner {
     let isOrdered = !asked.need.isAnyOrder || asked.query.details.after != nil
     var isSorted = false
     if isOrdered, case .sorted = order { isSorted = true }
-    var work = Double(entries)
+    var work = Double(entries) * (isCountedOnPages(source) ? RegretWork.countedKey : 1)
     // Without more rows to find, each range was searched for.
     let ranges = source.rangeCount
     work += RegretWork.range * Double(isLimited ? min(ranges, max(1, entries)) : ranges)
@@ -185,6 +217,14 @@ private final class RegretRunner {
       work += RegretWork.sortedID * (try sortedIDs(source))
     }
     return work
+  }
+
+  /// Whether a count looks at the headers of pages: then its entries are keys.
+  private func isCountedOnPages(_ source: Plan.Source) -> Bool {
+    guard case .count = asked.need, asked.query.details.limit == nil,
+      case .index(let scan) = source
+    else { return false }
+    return scan.keyFilter.isEmpty && !scan.isPoints && !scan.mayRepeat
   }
 
   /// The ids that are sorted before their records are read.

@@ -242,7 +242,7 @@ extension FilterProgram {
   }
 
   /// Whether the condition never needs the decoded record.
-  private static func isDecidable(_ node: FilterNode) -> Bool {
+  static func isDecidable(_ node: FilterNode) -> Bool {
     switch node {
     case .all(let parts), .any(let parts): parts.allSatisfy(isDecidable)
     case .not(let part): isDecidable(part)

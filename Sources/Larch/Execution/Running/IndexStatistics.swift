@@ -4,10 +4,10 @@
 /// bounds in the tree.
 struct IndexStatistics: PlanStatistics {
   /// The number of ranges that are sampled, evenly spread, if there are more.
-  private static let rangesLooked = 16
+  static let rangesLooked = 16
 
-  private let collection: CollectionHandle
-  private let context: TransactionContext
+  let collection: CollectionHandle
+  let context: TransactionContext
 
   init(_ collection: CollectionHandle, _ context: TransactionContext) {
     self.collection = collection

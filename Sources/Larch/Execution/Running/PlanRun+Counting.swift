@@ -48,8 +48,8 @@ extension PlanRun {
     unordered.isCovering = true
     unordered.offset = 0
     unordered.limit = nil
-    if plan.after == nil, let otherwise = plan.otherwise {
-      return try countByTurns(unordered, otherwise, upTo: most)
+    if plan.after == nil, plan.otherwise != nil {
+      return try countByTurns(unordered, upTo: most)
     }
     let run = PlanRun(unordered, partOf: self)
     defer {
@@ -68,28 +68,36 @@ extension PlanRun {
     return count
   }
 
-  /// Counts the rows of a plan and of its alternative in turns, until either has enough or has no
-  /// more. Each turn looks at as much as all before it, so both together look at about four times as
-  /// much as the better one at most.
-  private func countByTurns(
-    _ plan: Plan, _ otherwise: Plan.Otherwise, upTo most: Int
-  ) throws -> Int {
-    var (first, second) = (plan, plan)
-    first.otherwise = nil
-    second.otherwise = nil
-    (second.source, second.residue) = (otherwise.source, otherwise.residue)
-    var waiting = try RowCounter(second, self, budget: otherwise.entries, isAlternative: true)
-    var counter = try RowCounter(first, self, budget: otherwise.entries, isAlternative: false)
+  /// The steps of an alternative in the first round.
+  private static let firstTurn = 256
+
+  /// Counts the rows of a plan and of its alternatives in turns, until one of them has enough or has
+  /// no more. In each round a plan may read half as much again as in all rounds before.
+  private func countByTurns(_ plan: Plan, upTo most: Int) throws -> Int {
+    guard let otherwise = plan.otherwise else { return 0 }
+    var first = plan
+    (first.otherwise, first.others) = (nil, [])
+    var counters = [try RowCounter(first, self, budget: otherwise.entries)]
+    for alternative in plan.alternatives {
+      var other = first
+      (other.source, other.residue) = (alternative.source, alternative.residue)
+      counters.append(
+        try RowCounter(
+          other, self, budget: min(otherwise.entries, PlanRun.firstTurn), costing: alternative.work
+        ))
+    }
     defer {
-      for counter in [counter, waiting] {
-        let counters = counter.close()
-        add(counters)
-        if counter.isAlternative { countedOfAlternative = counters.recordsExamined }
+      countedOfAlternatives = []
+      for (place, counter) in counters.enumerated() {
+        let counted = counter.close()
+        add(counted)
+        if place > 0 { countedOfAlternatives.append(counted.recordsExamined) }
       }
     }
     while true {
-      if let count = try counter.count(upTo: most) { return count }
-      swap(&counter, &waiting)
+      for counter in counters {
+        if let count = try counter.count(upTo: most) { return count }
+      }
     }
   }
 
@@ -197,11 +205,16 @@ private final class RowCounter {
   private var budget: Int
   /// The cost of a record and its entry.
   private let step: Int
+  /// The budget without which it does not begin: nothing stops an intersection before its first row.
+  private let least: Int
 
-  let isAlternative: Bool
-
-  init(_ plan: Plan, _ owner: PlanRun, budget: Int, isAlternative: Bool) throws {
-    self.isAlternative = isAlternative
+  /// - Parameter work: the expected cost.
+  init(_ plan: Plan, _ owner: PlanRun, budget: Int, costing work: Double = 0) throws {
+    if case .intersection = plan.source {
+      least = Int(min(work, 1e9))
+    } else {
+      least = 0
+    }
     run = try PlanRun(
       plan, in: owner.collection, context: owner.context, typed: owner.typed)
     run.settings = owner.settings
@@ -211,6 +224,10 @@ private final class RowCounter {
 
   /// The number of rows, or `most`; nil if it may have read too much for this time.
   func count(upTo most: Int) throws -> Int? {
+    if budget < least {
+      endTurn()
+      return nil
+    }
     run.reader.mostRecords = budget / step
     run.reader.mostEntries = budget
     do {
@@ -220,9 +237,13 @@ private final class RowCounter {
       while count < most, try rows.next() { count += 1 }
       return count
     } catch is CostLimitReached {
-      budget = budget.multipliedReportingOverflow(by: 2).partialValue
+      endTurn()
       return nil
     }
+  }
+
+  private func endTurn() {
+    budget = budget.addingReportingOverflow(budget / 2 + 1).partialValue
   }
 
   /// Ends the run.

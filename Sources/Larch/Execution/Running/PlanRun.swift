@@ -32,8 +32,8 @@ package final class PlanRun {
   private var isClosed = false
   /// The run of the alternative, once it has replaced the plan.
   var other: PlanRun?
-  /// The records that the alternative read for a count.
-  var countedOfAlternative = 0
+  /// The records that each alternative read for a count.
+  var countedOfAlternatives: [Int] = []
   private let isCovering: Bool
   /// Whether rows have their records, made of keys.
   private let makesRecords: Bool
@@ -199,8 +199,10 @@ package final class PlanRun {
       spilledBytes: spilledBytes + (source?.spilledBytes ?? 0))
   }
 
-  /// The records that the alternative of the plan read, among all that were.
-  var recordsOfAlternative: Int { other?.reader.recordsExamined ?? countedOfAlternative }
+  /// The records that each alternative of the plan read, among all that were.
+  var recordsOfAlternatives: [Int] {
+    other.map { [$0.reader.recordsExamined] } ?? countedOfAlternatives
+  }
 
   /// Counts work that is not done row by row.
   func add(entriesExamined count: Int) { entriesExamined += count }

@@ -112,7 +112,7 @@ extension ReadTransaction {
       let missed = try collection.missedIndexes(bound, for: need, statistics, context)
       if mayHavePendingEntries {
         try writePending(for: plan.source, in: collection)
-        if let other = plan.otherwise { try writePending(for: other.source, in: collection) }
+        for other in plan.alternatives { try writePending(for: other.source, in: collection) }
         for scan in plan.idBounds { try writePending(for: .index(scan), in: collection) }
       }
       return PreparedQuery(
