@@ -167,7 +167,7 @@ extension ScanOutline {
   /// of each record.
   static var fewRecords: Int { 32 }
   /// So many rows of a frequent value are found sooner by their ids than among all records.
-  static var fewRows: Int { 16 }
+  static var fewWantedRows: Int { 16 }
 
   /// Whether a scan that looks good is good for these constants: if many records have a value, a
   /// full scan finds the wanted rows sooner. The statistic costs one search.
@@ -179,7 +179,7 @@ extension ScanOutline {
     if match.isUnique { return true }
     if let wanted {
       // A frequent value is found by the next record as well, which costs less than one by its id.
-      let isMany = isByID && !isCovering && wanted > ScanOutline.fewRows
+      let isMany = isByID && !isCovering && wanted > ScanOutline.fewWantedRows
       if isInOrder, residue.isEmpty, !isMany { return true }
     } else if isCovering {
       return true

@@ -9,7 +9,7 @@ extension ReadTransaction {
         index, context.planMemory.keyWriter.bytes, collection, context, in: transaction)
       let wanted = query.limit ?? .max
       // What `ScanOutline.isSmall` asks: to go through all records is faster for a frequent value.
-      if !key.isUnique, wanted > ScanOutline.fewRows, ids.count > 1 {
+      if !key.isUnique, wanted > ScanOutline.fewWantedRows, ids.count > 1 {
         let all = try collection.records.statistics(in: transaction).entries
         guard all < ScanOutline.fewRecords || ids.count <= all / 8 else { return nil }
       }
