@@ -191,6 +191,10 @@ struct CoveredShapeTests {
   func read() throws {
     try check(
       [Folded(id: 1, text: "A"), Folded(id: 2, text: "A")], Folded.where { $0.text == "A" })
+    // No filter is left for the record, and the index gives the order.
+    try check(
+      [Folded(id: 1, text: "A"), Folded(id: 2, text: "b")],
+      Folded.all.sorted(by: \.text, options: .caseInsensitive).limit(5))
     try check(
       [Linked(id: 1, number: 5, page: try #require(URL(string: "https://example.org/a")))],
       Linked.where { $0.number == 5 })

@@ -25,6 +25,11 @@ final class KeyComponents {
   private let ends: UnsafeMutablePointer<Int>
   private static let cutEnd = -1
   private let count: Int
+  /// The first components that have one size in every key, so that their ends are known.
+  private let fixedCount: Int
+  private let fixedEnd: Int
+  /// Whether the ends of these are not in `ends`, because the last key was shorter.
+  @exclusivity(unchecked) private var isShort = true
   @exclusivity(unchecked) private var key = UnsafeRawBufferPointer(start: nil, count: 0)
   @exclusivity(unchecked) private var known = 0
   @exclusivity(unchecked) private var scratch: UnsafeMutableRawPointer?
@@ -34,13 +39,21 @@ final class KeyComponents {
     count = fields.count
     parts = .allocate(capacity: max(1, count))
     ends = .allocate(capacity: max(1, count))
+    var (fixedCount, fixedEnd) = (0, 0)
     for (place, field) in fields.enumerated() {
       let simple = field.form.simple
+      if place == fixedCount, let simple, !simple.isOptional,
+        let width = simple.primitive.keyWidth
+      {
+        fixedCount += 1
+        fixedEnd += width
+      }
       (parts + place).initialize(
         to: Part(
           primitive: simple?.primitive ?? .bool, isOptional: simple?.isOptional ?? false,
           isComplex: simple == nil))
     }
+    (self.fixedCount, self.fixedEnd) = (fixedCount, fixedEnd)
   }
 
   deinit {
@@ -54,6 +67,27 @@ final class KeyComponents {
   func open(_ key: UnsafeRawBufferPointer) {
     self.key = key
     known = 0
+    if fixedCount > 0 { skipFixed() }
+  }
+
+  @inline(__always)
+  private func skipFixed() {
+    guard key.count >= fixedEnd else {
+      isShort = true
+      return
+    }
+    if isShort { writeFixedEnds() }
+    known = fixedCount
+  }
+
+  @inline(never)
+  private func writeFixedEnds() {
+    var end = 0
+    for place in 0..<fixedCount {
+      end += parts[place].primitive.keyWidth ?? 0
+      ends[place] = end
+    }
+    isShort = false
   }
 
   /// The bytes of the first components; nil if the key is cut in them.

@@ -10,12 +10,12 @@
 /// Without an order, records come in the order of their ids. Offset and limit are applied last,
 /// wherever they are written.
 public struct Query<R: Record>: Sendable {
-  var details = QueryDescription()
+  var details: QueryDescription
 
-  init() {}
+  init() { details = QueryDescription() }
 
   @usableFromInline
-  init(_ filter: Filter<R>) { details.filter = filter.node }
+  init(_ filter: Filter<R>) { details = QueryDescription(filter: filter.node) }
 
   /// Keeps only the records that also meet the condition.
   @inlinable  // The caller's compiler knows the types, and the runtime is not asked for them.
