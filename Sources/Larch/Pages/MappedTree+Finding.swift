@@ -64,10 +64,11 @@ extension MappedTree {
       let page = self.page(at: number)
       let (flags, lower) = (page.flags, page.lower)
       let isBranch = flags == PageLayout.branch
-      guard page.number == number, isBranch || flags == PageLayout.leaf, lower <= pageSize else {
-        return .unclear
-      }
       let count = page.count
+      // No page of a tree is empty.
+      guard page.number == number, isBranch || flags == PageLayout.leaf, lower <= pageSize,
+        count > 0
+      else { return .unclear }
       // The first key of a branch is empty.
       var low = isBranch ? 1 : 0
       var high = count

@@ -183,6 +183,23 @@ struct MappedTreeTests {
     }
   }
 
+  @Test("In a page that has lost its keys, nothing is known to be absent")
+  func emptied() throws {
+    try withFile { file in
+      let trees = file.trees(named: "records")
+      let tree = try #require(trees.first { $0.count(0..<700) == SampleFile.count + 5 })
+      for start in stride(from: 0, to: file.memory.count, by: file.pageSize) {
+        let page = PageHeader(base: UnsafeRawPointer(file.memory.baseAddress! + start))
+        guard page.flags == PageLayout.leaf else { continue }
+        file.memory.storeBytes(of: 16, toByteOffset: start + 12, as: UInt16.self)
+      }
+      for number in 0..<SampleFile.count {
+        var value: UnsafeRawBufferPointer?
+        #expect(!SampleFile.key(number).withUnsafeBytes { tree.find($0, &value) })
+      }
+    }
+  }
+
   @Test("A branch that is its own child ends the search")
   func cycle() throws {
     try withFile { file in
