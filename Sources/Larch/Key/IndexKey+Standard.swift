@@ -30,6 +30,7 @@ private enum StandardKeys {
 
   static func witness(of type: Any.Type) -> _Witness {
     guard let witness = all[ObjectIdentifier(type)] else {
+      // A declaration of the program decides it; no data comes here.
       preconditionFailure("\(type) is no standard type; give it an indexValue of another type.")
     }
     return witness

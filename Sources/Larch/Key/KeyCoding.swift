@@ -15,11 +15,13 @@ class KeyCoding<Value>: _Witness, @unchecked Sendable {
 
   /// Writes the bytes of a key.
   func write(_ value: Value, to writer: inout KeyWriter, isLast: Bool) {
+    // Only Larch makes codings, and each overrides this.
     preconditionFailure("\(Self.self) does not write.")
   }
 
   /// Appends the standard values that stand for a value.
   func append(_ value: Value, to values: inout KeyValues) {
+    // As above.
     preconditionFailure("\(Self.self) has no values.")
   }
 

@@ -111,6 +111,31 @@ struct DirectAnswerTests {
     }
   }
 
+  @Test("All ids of a value are found, where they fill more than a page")
+  func pages() throws {
+    let shots = try Store.temporary(for: Shot.self)
+    let tunes = try Store.temporary(for: Tune.self)
+    let label = { (number: Int) -> String in number % 9 == 0 ? "often" : "\(number)" }
+    try shots.write { tx in
+      for number in 0..<4_000 {
+        var shot = Shot(code: number, label: label(number), album: 0, length: 1)
+        try tx.insert(&shot)
+      }
+    }
+    try tunes.write { tx in
+      for number in 0..<4_000 {
+        var tune = Tune(id: "\(number)", code: number, label: label(number), album: 0, length: 1)
+        try tx.insert(&tune)
+      }
+    }
+    let often = Shot.where { $0.label == "often" }
+    try check(shots, often, try shots.fetch(Shot.all).filter { $0.label == "often" })
+    #expect(try shots.read { try $0.rowsOfKey(often.details, of: Shot.self) }?.count == 445)
+    let texts = Tune.where { $0.label == "often" }
+    try check(tunes, texts, try tunes.fetch(Tune.all).filter { $0.label == "often" })
+    #expect(try tunes.read { try $0.rowsOfKey(texts.details, of: Tune.self) }?.count == 445)
+  }
+
   /// Twice: the first time the outline may be new.
   private func check<R: Record & Equatable>(
     _ store: Store, _ query: Query<R>, _ found: [R]

@@ -43,7 +43,7 @@ struct PlanSampleTests {
     }
   }
 
-  @Test("Few keys are counted, and of many the share that passes is told")
+  @Test("A few keys are all counted; of many keys, a sample estimates how many pass")
   func keys() throws {
     let store = try Self.store()
     try store.read { tx in

@@ -18,6 +18,7 @@ extension RecordIdentifier {
   /// How ids of this type are stored.
   package static var idKind: RecordIDKind {
     guard let kind = keyCoding.idKind else {
+      // A declaration of the program decides it; no data comes here.
       preconditionFailure("\(Self.self) cannot be the type of an id; use one with a raw value.")
     }
     return kind

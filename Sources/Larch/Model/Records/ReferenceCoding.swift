@@ -10,6 +10,8 @@ class ReferenceCoding<Value, ID: RecordIdentifier>: _Witness, @unchecked Sendabl
     self.isList = isList
   }
 
+  // Only Larch makes codings of references, and each overrides all of these.
+
   /// Calls with each id.
   func forEachID(of value: Value, _ body: (ID) throws -> Void) rethrows {
     preconditionFailure("\(Self.self) has no ids.")

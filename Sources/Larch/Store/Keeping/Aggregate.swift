@@ -9,7 +9,10 @@ class Aggregate<R: Record, Value>: KeptAggregate {
   private var members: Set<StoredID>?
 
   /// The aggregate; after `read`.
-  var value: Value { preconditionFailure("each aggregate has its own") }
+  var value: Value {
+    // Nobody makes one of this class itself, and each aggregate overrides this.
+    preconditionFailure("each aggregate has its own")
+  }
 
   /// Reads it, and keeps it.
   ///

@@ -34,6 +34,7 @@ class ValuePatcher<Value>: @unchecked Sendable {
   func read(
     _ tx: ReadTransaction, at state: StoreState?
   ) throws -> (value: Value, isSame: Bool) {
+    // Nobody makes one of this class itself, and each patcher overrides this.
     fatalError("each patcher has its own")
   }
 

@@ -7,6 +7,7 @@ class ObservedRead<Value: Sendable>: @unchecked Sendable {
 
   /// Adds the records of the value to the digest, if values are compared by it.
   func read(_ tx: ReadTransaction, _ digest: RowDigest) throws -> Value {
+    // Nobody makes one of this class itself, and each of its kinds overrides this.
     fatalError("each kind has its own")
   }
 

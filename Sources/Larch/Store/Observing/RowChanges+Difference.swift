@@ -38,6 +38,7 @@ extension RowChanges {
     _ oldCount: Int, _ newCount: Int, hasUpdates: Bool, old: (Int) -> Element,
     new: (Int) -> Element
   ) -> CollectionDifference<Element> {
+    // A mistake of the program, as an index out of range is: it passed other rows than the changed ones.
     precondition(
       oldCount - deletions.count == newCount - insertions.count,
       "These are not the rows of which the changes are: \(oldCount) became \(newCount).")
@@ -53,6 +54,7 @@ extension RowChanges {
         .insert(offset: kept.new, element: new(kept.new), associatedWith: kept.old))
     }
     guard let difference = CollectionDifference(changes) else {
+      // The changes of rows are made so; a value of the program cannot alter them.
       preconditionFailure("Each position of the old and the new rows is changed once.")
     }
     return difference
