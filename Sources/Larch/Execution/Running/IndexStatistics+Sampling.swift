@@ -122,7 +122,9 @@ extension IndexStatistics {
     let transaction = try context.transaction()
     for id in ids {
       // A damaged file may lack it; the run of the plan tells that.
-      guard let stored = try collection.records.get(id, in: transaction) else { continue }
+      guard let stored = try context.get(id, from: collection.records, in: transaction) else {
+        continue
+      }
       let record = RecordEnvelope.unverified(stored)
       var met: UInt64 = 0
       for (place, program) in programs where !program.refuses(record, id: id) { met.setBit(place) }
