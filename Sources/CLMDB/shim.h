@@ -157,4 +157,13 @@ static inline int larch_flush(int file) {
   return fsync(file) == 0 ? 0 : errno;
 }
 
+/* The same without what only a look at the file shows, such as its times. */
+static inline int larch_flush_data(int file) {
+#ifdef __linux__
+  return fdatasync(file) == 0 ? 0 : errno;
+#else
+  return larch_flush(file);
+#endif
+}
+
 #endif

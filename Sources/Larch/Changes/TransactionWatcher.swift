@@ -1,10 +1,14 @@
 /// Learns what a transaction reads and writes, tree by tree.
 ///
-/// A transaction has a watcher only if somebody observes the store. All reads and writes of LMDB are
-/// in a few functions of `LMDB/Access`, and each of them tests whether there is one. That is the
-/// lowest place that everything passes: saves, deletions, cascades, imports, migrations and repairs.
-/// So no path can forget to tell, and the test is all that an unobserved transaction pays.
+/// A transaction has a watcher only if somebody observes the store, or if its commit is logged. All
+/// reads and writes of LMDB are in a few functions of `LMDB/Access`, and each of them tests whether
+/// there is one. That is the lowest place that everything passes: saves, deletions, cascades, imports,
+/// migrations and repairs. So no path can forget to tell, and the test is all that other transactions
+/// pay.
 package class TransactionWatcher {
+  /// Whether it serves those who observe the store.
+  var isObserving: Bool { true }
+
   /// A tree is about to be read.
   func didRead(_ tree: UInt32) {}
 
@@ -23,6 +27,37 @@ package class TransactionWatcher {
     _ tree: UInt32,
     forEach: ((UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool) throws(E) -> Void
   ) throws(E) {}
+
+  // MARK: What the commit log keeps
+
+  // Each of these comes before the change, whose key may lie in a page that it moves.
+
+  /// A pair is about to be put.
+  func willPut(
+    _ tree: UInt32, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) {}
+
+  /// Room is about to be made for a value of this size.
+  func willReserve(_ tree: UInt32, _ key: UnsafeRawBufferPointer, _ size: Int) {}
+
+  /// The room, which is filled before the next change.
+  func didReserve(_ room: UnsafeMutableRawBufferPointer) {}
+
+  /// A key, or one of its values, is about to be deleted.
+  func willDelete(
+    _ tree: UInt32, _ key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?
+  ) {}
+
+  /// A tree is about to be emptied, or deleted.
+  func willEmpty(_ tree: UInt32, drops: Bool) {}
+
+  /// A tree was opened, and created if it was not there.
+  func didCreate(_ tree: UInt32) {}
+
+  /// What was told last did not happen.
+  func didNotChange() {}
+
+  // MARK: Children
 
   /// A child transaction begins.
   func didBeginChild() {}

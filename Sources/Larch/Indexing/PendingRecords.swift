@@ -63,7 +63,7 @@ package final class PendingRecords {
   private func begin() {
     // Whoever observes the store learns of each write as it happens.
     guard let collection, collection.stored.idKind != .assigned, collection.referenceIndexes == 0,
-      context.current?.isWatched == false
+      context.current?.isObserved == false
     else {
       inserts = 0
       return

@@ -26,7 +26,7 @@ struct SortedFill {
         guard try appending.put(key, value) else { throw SortedFill.disorder }
       }
     }
-    if pays(entries, tree), !transaction.isWatched {
+    if pays(entries, tree), !transaction.isObserved {
       return try rewrite(with: entries, cursor, transaction)
     }
     let mode: LMDBDatabase.PutMode = isOfRecords ? .ifAbsent : .ifPairAbsent

@@ -88,7 +88,7 @@ package enum FileCheck {
       ) { $0.path = path }
     }
     guard let (first, second) = try MetaPage.readPair(file) else { throw notAStore(path) }
-    for meta in [first, second].compactMap({ $0 }) where meta.isMeta {
+    for meta in [first, second].compactMap({ $0 }) where meta.isMeta && !meta.isMarked {
       if meta.version > PageLayout.version { throw newerFormat(path, meta.version) }
     }
     if !first.isMeta, second?.isMeta != true {
@@ -107,7 +107,7 @@ package enum FileCheck {
     }
     for meta in [first, second] {
       let page = UInt64(meta.slot)
-      guard meta.isMeta, meta.version == PageLayout.version else {
+      guard meta.isMeta, meta.version == PageLayout.version || meta.isMarked else {
         throw corrupted(path, PageFault(page, "a header page is destroyed"))
       }
       if let reason = meta.fault { throw corrupted(path, PageFault(page, reason)) }

@@ -33,6 +33,9 @@ struct MetaPage: Equatable {
   /// Whether it has the marks that LMDB checks when it opens the file.
   var isMeta: Bool { pageFlags & PageLayout.meta != 0 && magic == PageLayout.magic }
 
+  /// Whether it says that the store is whole only together with its commit log.
+  var isMarked: Bool { version == PageLayout.markedVersion }
+
   var hasUsablePageSize: Bool {
     PageLayout.pageSizes.contains(pageSize) && pageSize & (pageSize - 1) == 0
   }

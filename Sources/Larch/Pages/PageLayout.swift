@@ -5,6 +5,9 @@
 enum PageLayout {
   static let magic: UInt32 = 0xBEEF_C0DE
   static let version: UInt32 = 1
+  /// The version in the header of a store while its commits are logged, so that nobody opens it without
+  /// the log.
+  static let markedVersion: UInt32 = 0x474F_4C31
   static let headerSize = 16
   static let nodeHeaderSize = 8
   static let databaseRecordSize = 48

@@ -38,7 +38,7 @@ final class PageTree {
     file = try PageFile(path: path)
     let pair = try MetaPage.readPair(file)
     var metas = [pair?.first, pair?.second].compactMap { $0 }.filter {
-      $0.isMeta && $0.version == PageLayout.version && $0.hasUsablePageSize
+      $0.isMeta && ($0.version == PageLayout.version || $0.isMarked) && $0.hasUsablePageSize
     }
     guard let size = metas.first?.pageSize ?? Self.guessPageSize(file) else {
       throw LarchError(
@@ -77,7 +77,9 @@ final class PageTree {
         let base = buffer.baseAddress
       else { return nil }
       let meta = MetaPage(slot: slot, UnsafeRawPointer(base))
-      guard meta.isMeta, meta.version == PageLayout.version, meta.pageSize == pageSize else {
+      guard meta.isMeta, meta.version == PageLayout.version || meta.isMarked,
+        meta.pageSize == pageSize
+      else {
         return nil
       }
       return meta

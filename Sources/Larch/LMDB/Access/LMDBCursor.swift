@@ -172,12 +172,13 @@ package struct LMDBCursor: ~Copyable {
     in transaction: LMDBTransaction, mode: LMDBDatabase.PutMode = .upsert
   ) throws(LMDBError) -> Bool {
     if transaction.isWatched {
-      try LMDBDatabase(handle: mdb_cursor_dbi(pointer)).tellWatchedWrite(key, in: transaction)
+      try LMDBDatabase(handle: mdb_cursor_dbi(pointer)).tellPut(key, value, in: transaction)
     }
     var keyValue = MDB_val(key)
     var valueValue = MDB_val(value)
     let code = mdb_cursor_put(pointer, &keyValue, &valueValue, mode.flags)
     if code == MDB_SUCCESS { return true }
+    if transaction.isWatched { transaction.watcher?.didNotChange() }
     if code == MDB_KEYEXIST { return false }
     throw failure(code, "mdb_cursor_put")
   }

@@ -50,7 +50,14 @@ package struct LMDBDatabase: Sendable, Hashable {
       }
     if code == MDB_NOTFOUND { return nil }
     try LMDBError.check(code, "mdb_dbi_open", in: transaction.pointer)
-    if let name { LMDBEnvironment.of(transaction)?.treeNames.withLock { $0[handle] = name } }
+    if let name {
+      var stored: UInt32 = 0
+      mdb_dbi_flags(transaction.pointer, handle, &stored)
+      let environment = LMDBEnvironment.of(transaction)
+      environment?.treeNames.withLock { $0[handle] = name }
+      environment?.treeFlags.withLock { $0[handle] = stored }
+      if flags.contains(.create), transaction.isWatched { transaction.watcher?.didCreate(handle) }
+    }
     return LMDBDatabase(handle: handle)
   }
 
@@ -75,11 +82,12 @@ package struct LMDBDatabase: Sendable, Hashable {
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
     in transaction: LMDBTransaction, mode: PutMode = .upsert
   ) throws(LMDBError) -> Bool {
-    try tellWrite(key, in: transaction)
+    if transaction.isWatched { try tellPut(key, value, in: transaction) }
     var keyValue = MDB_val(key)
     var valueValue = MDB_val(value)
     let code = mdb_put(transaction.pointer, handle, &keyValue, &valueValue, mode.flags)
     if code == MDB_SUCCESS { return true }
+    if transaction.isWatched { transaction.watcher?.didNotChange() }
     if code == MDB_KEYEXIST { return false }
     throw LMDBError.failure(code, "mdb_put", in: transaction.pointer)
   }
@@ -91,14 +99,17 @@ package struct LMDBDatabase: Sendable, Hashable {
     _ key: UnsafeRawBufferPointer, size: Int, in transaction: LMDBTransaction,
     mode: PutMode = .upsert
   ) throws(LMDBError) -> UnsafeMutableRawBufferPointer? {
-    try tellWrite(key, in: transaction)
+    if transaction.isWatched { try tellReserve(key, size, in: transaction) }
     var keyValue = MDB_val(key)
     var value = MDB_val(mv_size: size, mv_data: nil)
     let flags = mode.flags | UInt32(MDB_RESERVE)
     let code = mdb_put(transaction.pointer, handle, &keyValue, &value, flags)
     if code == MDB_SUCCESS {
-      return UnsafeMutableRawBufferPointer(start: value.mv_data, count: size)
+      let room = UnsafeMutableRawBufferPointer(start: value.mv_data, count: size)
+      if transaction.isWatched { transaction.watcher?.didReserve(room) }
+      return room
     }
+    if transaction.isWatched { transaction.watcher?.didNotChange() }
     if code == MDB_KEYEXIST { return nil }
     throw LMDBError.failure(code, "mdb_put", in: transaction.pointer)
   }
@@ -108,10 +119,11 @@ package struct LMDBDatabase: Sendable, Hashable {
   func delete(
     _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
   ) throws(LMDBError) -> Bool {
-    try tellWrite(key, in: transaction)
+    if transaction.isWatched { try tellDelete(key, nil, in: transaction) }
     var keyValue = MDB_val(key)
     let code = mdb_del(transaction.pointer, handle, &keyValue, nil)
     if code == MDB_SUCCESS { return true }
+    if transaction.isWatched { transaction.watcher?.didNotChange() }
     if code == MDB_NOTFOUND { return false }
     throw LMDBError.failure(code, "mdb_del", in: transaction.pointer)
   }
@@ -122,11 +134,12 @@ package struct LMDBDatabase: Sendable, Hashable {
   func delete(
     _ key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, in transaction: LMDBTransaction
   ) throws(LMDBError) -> Bool {
-    try tellWrite(key, in: transaction)
+    if transaction.isWatched { try tellDelete(key, value, in: transaction) }
     var keyValue = MDB_val(key)
     var valueValue = MDB_val(value)
     let code = mdb_del(transaction.pointer, handle, &keyValue, &valueValue)
     if code == MDB_SUCCESS { return true }
+    if transaction.isWatched { transaction.watcher?.didNotChange() }
     if code == MDB_NOTFOUND { return false }
     throw LMDBError.failure(code, "mdb_del", in: transaction.pointer)
   }
@@ -149,15 +162,17 @@ package struct LMDBDatabase: Sendable, Hashable {
 
   /// Deletes every entry and keeps the database.
   package func empty(in transaction: LMDBTransaction) throws(LMDBError) {
-    if transaction.isWatched { try tellEmptying(in: transaction) }
+    if transaction.isWatched { try tellEmptying(in: transaction, drops: false) }
     let code = mdb_drop(transaction.pointer, handle, 0)
+    if code != MDB_SUCCESS, transaction.isWatched { transaction.watcher?.didNotChange() }
     try LMDBError.check(code, "mdb_drop", in: transaction.pointer)
   }
 
   /// Deletes the database itself. The handle is invalid at once, even if the write is aborted.
   func drop(in transaction: LMDBTransaction) throws(LMDBError) {
-    if transaction.isWatched { try tellEmptying(in: transaction) }
+    if transaction.isWatched { try tellEmptying(in: transaction, drops: true) }
     let code = mdb_drop(transaction.pointer, handle, 1)
+    if code != MDB_SUCCESS, transaction.isWatched { transaction.watcher?.didNotChange() }
     try LMDBError.check(code, "mdb_drop", in: transaction.pointer)
   }
 }
@@ -165,19 +180,38 @@ package struct LMDBDatabase: Sendable, Hashable {
 // MARK: - Watchers
 
 extension LMDBDatabase {
-  /// Every write of a key calls this before it changes anything.
-  @inline(__always)
-  private func tellWrite(
-    _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
-  ) throws(LMDBError) {
-    if transaction.isWatched { try tellWatchedWrite(key, in: transaction) }
-  }
-
   @inline(never)
   func tellRead(in transaction: LMDBTransaction) { transaction.watcher?.didRead(handle) }
 
+  // Every write of a key calls one of these before it changes anything.
+
   @inline(never)
-  func tellWatchedWrite(
+  func tellPut(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
+    in transaction: LMDBTransaction
+  ) throws(LMDBError) {
+    try tellWrite(key, in: transaction)
+    transaction.watcher?.willPut(handle, key, value)
+  }
+
+  @inline(never)
+  private func tellReserve(
+    _ key: UnsafeRawBufferPointer, _ size: Int, in transaction: LMDBTransaction
+  ) throws(LMDBError) {
+    try tellWrite(key, in: transaction)
+    transaction.watcher?.willReserve(handle, key, size)
+  }
+
+  @inline(never)
+  private func tellDelete(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?,
+    in transaction: LMDBTransaction
+  ) throws(LMDBError) {
+    try tellWrite(key, in: transaction)
+    transaction.watcher?.willDelete(handle, key, value: value)
+  }
+
+  private func tellWrite(
     _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
   ) throws(LMDBError) {
     try transaction.watcher?.willWrite(handle, key) { () throws(LMDBError) in
@@ -186,12 +220,15 @@ extension LMDBDatabase {
   }
 
   @inline(never)
-  private func tellEmptying(in transaction: LMDBTransaction) throws(LMDBError) {
+  private func tellEmptying(
+    in transaction: LMDBTransaction, drops: Bool
+  ) throws(LMDBError) {
     try transaction.watcher?.willEmpty(handle) { body throws(LMDBError) in
       var cursor = try LMDBCursor(self, in: transaction)
       var entry = try cursor.first()
       while let here = entry, body(here.key, here.value) { entry = try cursor.next() }
     }
+    transaction.watcher?.willEmpty(handle, drops: drops)
   }
 }
 

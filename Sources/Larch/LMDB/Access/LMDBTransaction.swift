@@ -17,12 +17,15 @@ package struct LMDBTransaction {
     watching = watcher.map { Unmanaged.passUnretained($0) }
   }
 
-  /// Whether there is a watcher: all that an unobserved transaction asks.
+  /// Whether there is a watcher: all that a transaction without one asks.
   @inline(__always)
   var isWatched: Bool { watching != nil }
 
-  /// Learns what the transaction reads and writes; nil if nobody observes the store.
+  /// Learns what the transaction reads and writes; nil if nobody wants to know.
   var watcher: TransactionWatcher? { watching?.takeUnretainedValue() }
+
+  /// Whether the watcher serves those who observe the store.
+  var isObserved: Bool { isWatched && watcher?.isObserving == true }
 
   /// The same transaction, whose reads are noted. The tracker must outlive it.
   func tracked(by tracker: ReadTracker) -> LMDBTransaction {

@@ -11,6 +11,8 @@ struct OpenedHandle {
   var lockFile = FileClaim.LockFile.none
   /// Whether the file says that it was replaced, by a file that is not there.
   var keepsMark = false
+  /// The file of the commit log, if the store was opened to log its commits.
+  var log: CommitLogFile?
 }
 
 /// The lock file of a store, where this process may write it.
@@ -91,6 +93,8 @@ extension LMDBEnvironment {
 
   /// Checks the file and maps it, for the first opening and for later ones.
   func openHandle(sizes: [Int]) throws -> OpenedHandle {
+    // Without what is in a log that was left behind, the file may not be whole.
+    if CommitLogFile.exists(for: path) { _ = try Door(self) }
     try options.beforeMapping?(path)
     var options = options
     if let count = try options.countDatabases?(path) {
@@ -150,8 +154,8 @@ extension LMDBEnvironment {
     _ options: Options, _ sizes: [Int]
   ) throws -> (OpenedHandle, ReplacementMark?) {
     // Held until LMDB has opened both files: nobody may replace them meanwhile.
-    guard let place = try PlaceLock(path), place.file == file else { throw FileReplaced() }
-    let (opened, other) = try openClaimed(place, options, sizes)
+    let door = try Door(self)
+    var (opened, other) = try openClaimed(door.place, options, sizes, isMarked: door.found == .inUse)
     do {
       let mark = try FileSwap.mark(of: opened.handle)
       if mark == nil, let other { throw foreignError(other, opened.lockFile) }
@@ -160,6 +164,9 @@ extension LMDBEnvironment {
           // In doubt it is needed.
           (try? FileSwap.mark(of: opened.handle) == nil) != true
         }
+      }
+      if mark == nil, options.logsCommits {
+        opened.log = try CommitLogFile.create(for: path, halfSize: options.logLimits.halfSize)
       }
       return (opened, mark)
     } catch {
@@ -175,7 +182,7 @@ extension LMDBEnvironment {
   /// commit into it. If another process still committed with another lock file, that number would
   /// be out of date, and the next process would read an old state and overwrite the new one.
   private func openClaimed(
-    _ place: borrowing PlaceLock, _ options: Options, _ sizes: [Int]
+    _ place: borrowing PlaceLock, _ options: Options, _ sizes: [Int], isMarked: Bool = false
   ) throws -> (OpenedHandle, other: FileClaim.Holder?) {
     var isMisled = false
     for attempt in 1...Self.openingLimit {
@@ -187,7 +194,7 @@ extension LMDBEnvironment {
       }
       let opened: OpenedHandle
       do {
-        opened = try openMapped(options, sizes, lock)
+        opened = try openMapped(options, sizes, lock, isMarked: isMarked)
       } catch let error as LMDBError
         where error.kind == .invalidFile && attempt < Self.openingLimit
       {
@@ -258,9 +265,12 @@ extension LMDBEnvironment {
   }
 
   private func openMapped(
-    _ options: Options, _ sizes: [Int], _ lock: LockFileFound? = nil
+    _ options: Options, _ sizes: [Int], _ lock: LockFileFound? = nil, isMarked: Bool = false
   ) throws -> OpenedHandle {
-    let opened = try Self.map(path: path, options: options, sizes: sizes, lock)
+    let map = { () throws(LMDBError) in
+      try Self.map(path: self.path, options: options, sizes: sizes, lock)
+    }
+    let opened = try isMarked ? LogMark.withoutMark(path: path, map) : map()
     do {
       try checkOpened(opened)
     } catch {

@@ -53,7 +53,7 @@ extension LMDBEnvironment {
   /// Closes the LMDB environment and opens the file at the path, while no read is open.
   func closeAndOpenAgain(_ closing: OpaquePointer) throws {
     readers.removeHandle()
-    Self.close(closing)
+    closeHandle(closing)
     try openAgain()
   }
 
@@ -76,7 +76,7 @@ extension LMDBEnvironment {
     guard let opened else { throw LarchError.closed(path) }
     let wasReplaced = fileSwap.isReplaced
     fileSwap.isReplaced = false
-    adopt(opened)
+    try adopt(opened)
     readers.adoptReopened(opened.handle)
     changes.publishReset()
     if wasReplaced { return }

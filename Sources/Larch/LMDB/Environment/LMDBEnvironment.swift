@@ -28,13 +28,15 @@ package enum LMDBDurability: Int, Sendable, Comparable {
 /// | `IDAllocator` | the ids that were assigned to records | the write lock |
 /// | `ChangeHub` | what commits change, and who listens | the write lock and its mutex |
 /// | `CommitWatch` | the commits of other processes, while somebody listens | its mutex |
+/// | `CommitLog` | the log of small commits, if there is one | its mutex |
 /// | `LMDBRegistry` | the environments of the process | its mutex |
 ///
 /// The environment connects them: writing, recovery, growth and replacement are its extensions.
 ///
 /// **Lock order.** The write lock comes first: no thread waits for it with a mutex held. Then come
+/// the mutex of `CommitLog`, which a commit holds to its end. Then come
 /// the mutexes, each held for a few steps only, in this order: `CommitWatch`, registry, `ReaderPool`,
-/// `WriteQueue`, and last `treeNames`, `foreignReads`, `LogMailbox` and `ChangeHub` with its
+/// `WriteQueue`, and last `treeNames`, `treeFlags`, `foreignReads`, `LogMailbox` and `ChangeHub` with its
 /// listeners. The mutex of `AsyncWriter` comes before that of `WriteQueue`, and is held with no other one.
 ///
 /// Unchecked, since C handles are not `Sendable`: each variable is one of the objects above, or its
@@ -71,6 +73,9 @@ package final class LMDBEnvironment: @unchecked Sendable {
     /// Whether to ask the system to tell of changes of the file. Without it, as where the system
     /// refuses, observers look for commits of others in intervals.
     var watchesFile = true
+    /// Whether small commits are logged.
+    var logsCommits = false
+    var logLimits = CommitLogLimits()
     /// Receives messages about the file that no call returns.
     var log: (@Sendable (LogMessage) -> Void)?
   }
@@ -99,6 +104,8 @@ package final class LMDBEnvironment: @unchecked Sendable {
   let foreignReads = Locked<[ForeignRead: ReadSighting]>([:])
   /// The names of the databases that were opened since the environment was, by their handles.
   let treeNames = Locked<[UInt32: String]>([:])
+  /// Their flags, which only the transaction that made one could tell the commit log.
+  let treeFlags = Locked<[UInt32: UInt32]>([:])
 
   // Used only by the thread that has the write lock.
   /// The ids that this process assigned to records of the file.
@@ -107,8 +114,10 @@ package final class LMDBEnvironment: @unchecked Sendable {
   var staleReaderWatch = StaleReaderWatch(lastPage: 0)
   /// When old reads are next looked for.
   var oldReadWatch = OldReadWatch(lastPage: 0)
-  /// The durability that LMDB was last set to.
+  /// The durability that LMDB was last set to, if commits are not logged.
   var currentDurability = LMDBDurability.durable
+  /// The log of small commits; nil if they are not logged.
+  var commitLog: CommitLog?
 
   init(path: String, file: FileIdentity, options: Options) throws {
     self.path = path
@@ -126,7 +135,7 @@ package final class LMDBEnvironment: @unchecked Sendable {
     readers = ReaderPool(path: path, self.options)
     fileSwap = FileSwap(path: path, self.options)
     let opened = try openHandle(sizes: MapSize.toReserve(options.reservedMapSize))
-    adopt(opened)
+    try adopt(opened)
     readers.adopt(opened.handle)
     ids = IDAllocator.of(file)
     changes.foreign = CommitWatch(self)
@@ -136,7 +145,7 @@ package final class LMDBEnvironment: @unchecked Sendable {
     // Reached with an open handle only if a process forgot to close: the descriptors must not leak.
     if let handle, !isForked {
       for reader in readers.all { reader.transaction.abort() }
-      Self.close(handle)
+      closeHandle(handle)
     }
   }
 
@@ -152,13 +161,18 @@ package final class LMDBEnvironment: @unchecked Sendable {
   }
 
   /// Sets the facts about a new handle, before anyone can use it.
-  func adopt(_ opened: OpenedHandle) {
+  func adopt(_ opened: OpenedHandle) throws {
+    do { commitLog = try opened.log.map { try makeLog($0, opened.handle) } } catch {
+      Self.close(opened.handle)
+      throw translated(error)
+    }
     fileSwap.keepsMark = opened.keepsMark
     map.bytes = opened.mapSize
     staleReaderWatch = StaleReaderWatch(lastPage: opened.lastPage)
     oldReadWatch = OldReadWatch(lastPage: opened.lastPage)
     currentDurability = options.durability
     treeNames.withLock { $0 = [:] }
+    treeFlags.withLock { $0 = [:] }
     mdb_env_set_userctx(opened.handle, Unmanaged.passUnretained(self).toOpaque())
   }
 

@@ -179,7 +179,7 @@ final class LMDBRegistry: @unchecked Sendable {
 
 extension LMDBEnvironment {
   fileprivate func checkCompatible(_ other: Options) throws {
-    guard options.isReadOnly == other.isReadOnly, options.durability == other.durability,
+    guard options.isReadOnly == other.isReadOnly, options.durability == other.durability, options.logsCommits == other.logsCommits,
       options.maxDatabases >= other.maxDatabases
     else {
       throw LarchError(
@@ -204,7 +204,7 @@ extension LMDBEnvironment {
     // In a forked child, the slots and locks belong to the parent.
     if let closing = unused.handle, !isForked {
       for reader in unused.readers { reader.transaction.abort() }
-      LMDBEnvironment.close(closing)
+      closeHandle(closing)
       ids.closeEnvironment()
     }
     return true

@@ -54,11 +54,16 @@ extension LMDBEnvironment {
   func commit(_ transaction: LMDBTransaction, _ durability: LMDBDurability) throws -> Bool {
     let id = transaction.id
     map.wasFull = false
-    setDurability(durability)
-    let changed = transaction.isWatched ? changedRecords(in: transaction) : nil
-    defer { if transaction.isWatched { changes.didEndCommit() } }
+    let isObserved = transaction.isObserved
+    let changed = isObserved ? changedRecords(in: transaction) : nil
+    defer { if isObserved { changes.didEndCommit() } }
     do {
-      try transaction.commit()
+      if let commitLog {
+        try commitLog.commit(transaction, isDurable: durability == .durable)
+      } else {
+        setDurability(durability)
+        try transaction.commit()
+      }
     } catch {
       if map.wasFull { return false }
       let failure = afterFailedCommit(error, id: id)
@@ -74,7 +79,7 @@ extension LMDBEnvironment {
     }
     ids.commit()
     guard afterCommit(id, durability) else { return true }
-    changes.publish(changed, transaction: id, hadLog: transaction.isWatched)
+    changes.publish(changed, transaction: id, hadLog: isObserved)
     return true
   }
 
@@ -83,7 +88,7 @@ extension LMDBEnvironment {
   /// - Parameter transaction: the transaction that others may share, and no child of it.
   @inline(__always)
   func endWrite(of author: String?, in transaction: LMDBTransaction) {
-    if transaction.isWatched { noteWrite(of: author, in: transaction) }
+    if transaction.isObserved { noteWrite(of: author, in: transaction) }
   }
 
   @inline(never)
@@ -132,11 +137,15 @@ extension LMDBEnvironment {
         try reopen()
         continue
       }
+      if let commitLog, commitLog.hasFailed {
+        try reopen()
+        continue
+      }
       runHousekeeping(beforeWrite: current)
       var transaction: OpaquePointer?
       let code = mdb_txn_begin(current, nil, 0, &transaction)
       if code == MDB_SUCCESS, let transaction {
-        let begun = LMDBTransaction(pointer: transaction, watcher: changes.begin())
+        let begun = LMDBTransaction(pointer: transaction, watcher: beginWatching())
         do {
           if try !fileSwap.isSuperseded(begun) {
             return WriteAttempt(environment: self, transaction: begun)
@@ -171,7 +180,7 @@ extension LMDBEnvironment {
     if UInt64(info.me_last_txnid) < id { return false }
     #if canImport(Darwin)
       // LMDB's own flush leaves the data in the cache of the drive there.
-      if durability == .durable {
+      if durability == .durable, commitLog == nil {
         var descriptor: Int32 = -1
         mdb_env_get_fd(handle, &descriptor)
         _ = fcntl(descriptor, F_FULLFSYNC)
@@ -190,7 +199,7 @@ extension LMDBEnvironment {
     var probe: OpaquePointer?
     let code = mdb_txn_begin(current, nil, 0, &probe)
     if code == MDB_SUCCESS, let probe { mdb_txn_abort(probe) }
-    guard code == MDB_PANIC else { return failure }
+    guard code == MDB_PANIC || commitLog?.hasFailed == true else { return failure }
     let newest: UInt64
     do {
       try reopen()

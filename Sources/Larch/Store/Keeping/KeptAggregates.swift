@@ -179,7 +179,7 @@ class KeptAggregate {
 extension ReadTransaction {
   /// Whether an observer may know aggregates of queries.
   @inline(__always)
-  var mayKeepAggregates: Bool { context.current?.isWatched ?? false }
+  var mayKeepAggregates: Bool { context.current?.isObserved ?? false }
 
   /// An aggregate of all records of a query: the one that the observer keeps, or else a new one.
   ///

@@ -226,10 +226,12 @@ extension Store.Options {
     result.isReadOnly = isReadOnly
     result.durability =
       switch durability {
-      case .durable: .durable
+      case .durable, .logged: .durable
       case .relaxed: .relaxed
       case .none: .none
       }
+    result.logsCommits = durability == .logged && !isReadOnly
+    result.logLimits = logLimits
     result.maxReaders = maximumReaders
     result.reservedMapSize = initialMapSize
     result.canCreate = createsFile && !isReadOnly && evolution != .check

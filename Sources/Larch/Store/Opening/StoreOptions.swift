@@ -11,6 +11,11 @@ extension Store {
       /// A commit returns when its data is on disk. No acknowledged commit is lost, even in a power
       /// failure.
       case durable
+      /// The same promise for a store that only one process writes: a small commit is one flush of a
+      /// log beside the file, `…-log`, so it takes a third to a half of the time. The log is put into
+      /// the file from time to time, and removed when the store is closed. Other processes may only
+      /// read. See docs/concurrency.md for what it costs.
+      case logged
       /// A power failure does not damage the file, but the newest commit may be lost. One flush per
       /// commit instead of two.
       case relaxed
@@ -101,6 +106,8 @@ extension Store {
     package var watchesFile = true
     /// The number of records in one step of an index build; nil for a good one.
     package var indexBatchSize: Int?
+  /// The sizes of the commit log.
+  package var logLimits = CommitLogLimits()
 
     /// The default options.
     public init() {}

@@ -7,14 +7,18 @@ struct BookProgram: PowerProgram {
 
   private let seed: UInt64
   private let migrates: Bool
+  private let durability: Store.Options.Durability
 
-  init(seed: UInt64, migrates: Bool) {
+  init(seed: UInt64, migrates: Bool, durability: Store.Options.Durability = .durable) {
     self.seed = seed
     self.migrates = migrates
+    self.durability = durability
   }
 
   private func open(_ path: String, isVerified: Bool = false) throws -> Store {
     var options = Store.Options()
+    options.durability = durability
+    options.logLimits = .forPowerFailures
     // Several steps, and several transactions of a migration.
     options.indexBatchSize = 7
     options.isVerified = isVerified

@@ -8,11 +8,19 @@ struct GroupProgram: PowerProgram {
   private static let writes = 12
 
   private let seed: UInt64
+  private let durability: Store.Options.Durability
 
-  init(seed: UInt64) { self.seed = seed }
+  init(seed: UInt64, durability: Store.Options.Durability = .durable) {
+    self.seed = seed
+    self.durability = durability
+  }
 
-  private static func open(_ path: String, isVerified: Bool = false) throws -> Store {
-    try Store.forCrashes(at: path) { $0.isVerified = isVerified }
+  private func open(_ path: String, isVerified: Bool = false) throws -> Store {
+    try Store.forCrashes(at: path) {
+      $0.durability = durability
+      $0.logLimits = .forPowerFailures
+      $0.isVerified = isVerified
+    }
   }
 
   /// The two records of each write; one alone would be half a write.
@@ -27,7 +35,7 @@ struct GroupProgram: PowerProgram {
   }
 
   mutating func run(in directory: String, mark: @escaping @Sendable (PowerMark) -> Void) throws {
-    let store = try Self.open(storePath(directory))
+    let store = try open(storePath(directory))
     defer { store.close() }
     mark(PowerMark(kind: PowerMark.acknowledged, number: -1))
     let seed = seed
@@ -88,7 +96,7 @@ struct GroupProgram: PowerProgram {
   mutating func check(_ directory: String, after marks: [PowerMark]) throws {
     let path = storePath(directory)
     if !marks.isEmpty, !isThere(path) { throw Mismatch("the store is gone") }
-    let store = try Self.open(path, isVerified: true)
+    let store = try open(path, isVerified: true)
     defer { store.close() }
     var acknowledged = [Int](repeating: 0, count: Self.tasks)
     for mark in marks where mark.number >= 0 { acknowledged[mark.number] = mark.detail }

@@ -26,6 +26,16 @@ package enum PowerPrograms {
       return WritingProgram(seed: seed, durability: .relaxed, slack: 1, isMixed: true)
     case "compaction":
       return WritingProgram(seed: seed, durability: .durable, count: 24, compacting: 6)
+    case "logged": return WritingProgram(seed: seed, durability: .logged)
+    case "logged-mixed":
+      return WritingProgram(seed: seed, durability: .logged, slack: 1, isMixed: true)
+    case "logged-compaction":
+      return WritingProgram(seed: seed, durability: .logged, count: 24, compacting: 6)
+    case "logged-recovery":
+      return WritingProgram(seed: seed, durability: .logged, count: 12, isRecovered: true)
+    case "logged-group": return GroupProgram(seed: seed, durability: .logged)
+    case "logged-indexes": return BookProgram(seed: seed, migrates: false, durability: .logged)
+    case "logged-migrations": return BookProgram(seed: seed, migrates: true, durability: .logged)
     case "backups": return BackupProgram(seed: seed)
     case "group": return GroupProgram(seed: seed)
     case "indexes": return BookProgram(seed: seed, migrates: false)
@@ -46,6 +56,18 @@ extension Store {
   func expectClean() throws {
     let report = try verify()
     guard report.isClean else { throw Mismatch("\(report)") }
+  }
+}
+
+extension CommitLogLimits {
+  /// So small that a short run fills both halves many times, and that some commits are too large.
+  static var forPowerFailures: CommitLogLimits {
+    var limits = CommitLogLimits()
+    limits.halfSize = 24 << 10
+    limits.record = 8 << 10
+    limits.growth = 512 << 10
+    limits.idle = .milliseconds(1)
+    return limits
   }
 }
 

@@ -21,6 +21,7 @@ struct WriterStates {
   ) throws -> Store {
     var options = Store.Options()
     options.durability = durability
+    options.logLimits = .forPowerFailures
     options.isVerified = isVerified
     return try Store(
       at: path, for: Item.self, Entry.self, Progress.self, Shelf.self, Volume.self,

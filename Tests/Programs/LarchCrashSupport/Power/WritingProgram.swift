@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Larch
 
 /// One writer that creates a store and changes it, transaction by transaction.
@@ -10,27 +11,31 @@ struct WritingProgram: PowerProgram {
   private let compacting: Int
   /// Whether some writes have another durability than the store, and some are flushed later.
   private let isMixed: Bool
+  /// Whether the store is the copy of one that was in use, so that its log is followed first.
+  private let isRecovered: Bool
   private var states: WriterStates
   private var checks = 0
 
   init(
     seed: UInt64, durability: Store.Options.Durability, slack: Int = 0, count: Int = 48,
-    compacting: Int = 0, isMixed: Bool = false
+    compacting: Int = 0, isMixed: Bool = false, isRecovered: Bool = false
   ) {
     self.durability = durability
     self.slack = slack
     self.count = count
     self.compacting = compacting
     self.isMixed = isMixed
+    self.isRecovered = isRecovered
     states = WriterStates(seed: seed)
   }
 
   mutating func run(in directory: String, mark: @escaping @Sendable (PowerMark) -> Void) throws {
+    let first = isRecovered ? try copyInUse(to: directory) : 0
     var store = try WriterStates.open(storePath(directory), durability: durability)
     defer { store.close() }
-    mark(PowerMark(kind: PowerMark.acknowledged, number: 0))
-    for number in 1...count {
-      if number == count / 2 {
+    mark(PowerMark(kind: PowerMark.acknowledged, number: first))
+    for number in first + 1...first + count {
+      if number == first + count / 2 {
         store.close()
         store = try WriterStates.open(storePath(directory), durability: durability)
       }
@@ -46,9 +51,35 @@ struct WritingProgram: PowerProgram {
     }
   }
 
+  /// Writes in a directory that is not recorded, and copies the files of the store while it is open: as
+  /// a power failure might leave them. Returns the number of transactions.
+  private mutating func copyInUse(to directory: String) throws -> Int {
+    let hidden = directory + "/hidden"
+    try FileManager.default.createDirectory(atPath: hidden, withIntermediateDirectories: true)
+    let store = try WriterStates.open(storePath(hidden), durability: durability)
+    defer { store.close() }
+    var number = 0
+    for _ in 0..<count { number = try states.write(to: store) }
+    // The log first: a store in use is never without it.
+    for suffix in ["-log", ""] {
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: storePath(hidden) + suffix))
+      let copy = open(storePath(directory) + suffix, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+      guard copy >= 0, bytes.withUnsafeBytes({ write(copy, $0.baseAddress, $0.count) }) == bytes.count,
+        fsync(copy) == 0, close(copy) == 0
+      else { throw Mismatch("cannot copy a store in use: \(errno)") }
+    }
+    let folder = open(directory, O_RDONLY | O_DIRECTORY)
+    guard folder >= 0, fsync(folder) == 0, close(folder) == 0 else {
+      throw Mismatch("cannot flush \(directory): \(errno)")
+    }
+    return number
+  }
+
   mutating func check(_ directory: String, after marks: [PowerMark]) throws {
     let path = storePath(directory)
     let acknowledged = marks.acknowledged
+    // Until the copy is complete there is no store.
+    if isRecovered, acknowledged == nil { return }
     if acknowledged != nil, !isThere(path) { throw Mismatch("the store is gone") }
     let store = try WriterStates.open(path, durability: durability, isVerified: true)
     defer { store.close() }

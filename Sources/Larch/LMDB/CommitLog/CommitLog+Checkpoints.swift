@@ -1,0 +1,231 @@
+internal import CLMDB
+
+internal import Foundation
+
+extension CommitLog {
+  /// A checkpoint that has begun: its state cannot be overwritten any more.
+  struct Checkpoint {
+    /// The header that it writes in the end.
+    let header: CommitLogHeader
+    /// The index of its pin.
+    let pin: Int
+  }
+
+  // MARK: The use of the log
+
+  // All of these run with `mutex` held.
+
+  /// Begins to log commits: from here on the store is whole only together with the log.
+  func beginUse() throws(LMDBError) {
+    let begun = try checkpointHere()
+    do throws(LMDBError) {
+      // The mark comes first: a store in use is never without it. The flush also brings what was
+      // committed without one, in an earlier use of the file.
+      try mark.set()
+    } catch {
+      mdb_txn_reset(pins[begun.pin])
+      throw error
+    }
+    do throws(LMDBError) {
+      try file.write(begun.header)
+    } catch {
+      // Whether the disk has the header is unknown, so no commit may come without a record.
+      mdb_txn_reset(pins[begun.pin])
+      fail(error)
+      throw error
+    }
+    adopt(begun)
+    start(begun)
+    state = .inUse
+    startThread()
+  }
+
+  /// Brings all to the disk, and ends the use of the log: the store is whole without it.
+  func endUse() throws(LMDBError) {
+    while pending != nil { changed.wait(mutex) }
+    if state == .failed { throw failure ?? LMDBError(EIO, "fdatasync") }
+    guard state == .inUse else { return }
+    do throws(LMDBError) {
+      try mark.flush()
+      var clean = header
+      clean.number += 1
+      clean.state = .clean
+      clean.checkpoint = lastTransaction
+      try file.write(clean)
+      header = clean
+    } catch {
+      fail(error)
+      throw error
+    }
+    mdb_txn_reset(pins[pin])
+    commits = 0
+    state = .clean
+  }
+
+  // MARK: Checkpoints
+
+  /// Whether the log or the file has grown enough.
+  var isCheckpointDue: Bool {
+    if end > limits.halfSize / 2 { return true }
+    let grown = lastPageNow - lastPage
+    return grown > max(limits.growth / mark.pageSize, lastPage / 8)
+  }
+
+  /// Makes room for a record: begins the other half, whose records must not be needed any more.
+  func makeRoom() throws(LMDBError) {
+    while pending != nil { changed.wait(mutex) }
+    if state == .failed { throw failure ?? LMDBError(EIO, "fdatasync") }
+    // A checkpoint may have begun and ended while this thread waited.
+    if end > 0 { try beginCheckpoint() }
+  }
+
+  /// Begins a checkpoint if that is possible; the next commit tries again.
+  func tryCheckpoint() {
+    do throws(LMDBError) { try beginCheckpoint() } catch {}
+  }
+
+  /// Pins the newest state, and logs what follows in the other half. The rest is done beside the
+  /// commits, by the thread.
+  private func beginCheckpoint() throws(LMDBError) {
+    let begun = try checkpointHere()
+    start(begun)
+    pending = begun
+    changed.broadcast()
+  }
+
+  /// The checkpoint of the newest state, with its pin.
+  private func checkpointHere() throws(LMDBError) -> Checkpoint {
+    try makePins()
+    let next = 1 - pin
+    try LMDBError.check(mdb_txn_renew(pins[next]), "mdb_txn_renew")
+    do throws(LMDBError) {
+      var new = header
+      new.number += 1
+      new.state = .inUse
+      new.checkpoint = UInt64(mdb_txn_id(pins[next]))
+      new.epoch = epoch + 1
+      new.meta = try metaPage(of: new.checkpoint)
+      return Checkpoint(header: new, pin: next)
+    } catch {
+      mdb_txn_reset(pins[next])
+      throw error
+    }
+  }
+
+  /// Begins the next epoch.
+  private func start(_ checkpoint: Checkpoint) {
+    epoch = checkpoint.header.epoch
+    end = 0
+    checksum = LogChecksum(salt: header.salt, epoch: epoch).value
+    commits = 0
+    lastPage = lastPageNow
+  }
+
+  /// The header of a checkpoint is on the disk.
+  private func adopt(_ checkpoint: Checkpoint) {
+    header = checkpoint.header
+    pin = checkpoint.pin
+  }
+
+  /// The meta page of a state, which the second commit after it overwrites.
+  private func metaPage(of transaction: UInt64) throws(LMDBError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: CommitLogFormat.metaSize)
+    let place = Int(transaction & 1) * mark.pageSize
+    let result = bytes.withUnsafeMutableBytes { bytes in
+      Result { () throws(LMDBError) -> Bool in
+        guard try CommitLogFile.read(mark.descriptor, bytes, at: place) == bytes.count,
+          let base = bytes.baseAddress
+        else { return false }
+        return MetaPage(slot: 0, base).transaction == transaction
+      }
+    }
+    guard try result.get() else { throw LMDBError(EIO, "pread") }
+    return bytes
+  }
+
+  private func makePins() throws(LMDBError) {
+    while pins.count < 2 {
+      let reader = try LMDBTransaction.begin(handle, MDB_RDONLY)
+      // Its slot stays its own.
+      mdb_txn_reset(reader.pointer)
+      pins.append(reader.pointer)
+    }
+  }
+
+  // MARK: The thread
+
+  private func startThread() {
+    guard !hasThread else { return }
+    hasThread = true
+    let thread = Thread { [self] in work() }
+    thread.name = "larch.commit-log"
+    thread.start()
+  }
+
+  private func work() {
+    mutex.lock()
+    defer {
+      hasThread = false
+      changed.broadcast()
+      mutex.unlock()
+    }
+    while true {
+      if let checkpoint = pending {
+        complete(checkpoint)
+      } else if isEnding || state == .failed {
+        return
+      } else if commits == 0 {
+        changed.wait(mutex)
+      } else {
+        let due = MonotonicTime(
+          nanoseconds: lastCommit.nanoseconds &+ Int64(limits.idle.inSeconds * 1e9))
+        let isWoken = changed.wait(mutex, until: due)
+        if !isWoken, pending == nil, state == .inUse, commits > 0,
+          MonotonicTime.now.nanoseconds >= lastCommit.nanoseconds &+ Int64(limits.idle.inSeconds * 1e9)
+        {
+          tryCheckpoint()
+        }
+      }
+    }
+  }
+
+  /// Completes a checkpoint: its pages come to the disk, then its header, then the old pin ends.
+  private func complete(_ checkpoint: Checkpoint) {
+    mutex.unlock()
+    let result = Result { () throws(LMDBError) in
+      try mark.flush()
+      try file.write(checkpoint.header)
+    }
+    mutex.lock()
+    let old = pin
+    switch result {
+    case .success:
+      adopt(checkpoint)
+      mdb_txn_reset(pins[old])
+      checkpoints += 1
+    case .failure(let error): fail(error)
+    }
+    pending = nil
+    changed.broadcast()
+  }
+
+  /// Ends the log with the store: the thread, its use, and the file. Nobody else opens the store
+  /// meanwhile. After a failure the file stays, for those who open the store later.
+  func close() {
+    mutex.lock()
+    defer { mutex.unlock() }
+    isEnding = true
+    changed.broadcast()
+    while hasThread { changed.wait(mutex) }
+    do throws(LMDBError) {
+      try endUse()
+      try mark.remove()
+      file.remove()
+    } catch {
+      // The log is followed when the store is opened again.
+    }
+    for pin in pins { mdb_txn_abort(pin) }
+    pins = []
+    file.close()
+  }
+}

@@ -1,0 +1,192 @@
+internal import CLMDB
+
+/// The sizes of a commit log, which tests choose smaller.
+package struct CommitLogLimits: Sendable {
+  /// The bytes of each half of the log.
+  package var halfSize = 4 << 20
+  /// A longer record is not logged.
+  package var record = 1 << 20
+  /// A checkpoint begins when the file has grown by so much since the last one, or by an eighth.
+  package var growth = 16 << 20
+  /// A checkpoint begins when nothing was committed for so long.
+  package var idle = Duration.seconds(5)
+
+  package init() {}
+}
+
+/// The commit log of an open store: small commits are one write and one flush of a file in which
+/// they lie one behind the other, instead of two flushes of a file in which they lie everywhere.
+///
+/// The record of a commit is on the disk before LMDB commits, so whatever a read sees is durable. LMDB
+/// flushes nothing meanwhile. From time to time a checkpoint brings the pages of the store to the disk,
+/// after which the records before it are not needed. Until the next checkpoint is complete, no page of
+/// the last one may be written again: a read of its state, the pin, is kept open, and LMDB reuses no
+/// page that a read needs.
+///
+/// A commit too large for the log ends its use first, and is an ordinary commit of LMDB. The next small
+/// one begins its use again. See docs/decisions/0021-a-commit-log.md.
+///
+/// **Lock order.** Commits come with the write lock held. Then comes `mutex`, the only one here.
+final class CommitLog: @unchecked Sendable {
+  enum State { case clean, inUse, failed }
+
+  let limits: CommitLogLimits
+  let file: CommitLogFile
+  let handle: OpaquePointer
+  let mark: LogMark
+  /// The record of the write that runs. Used only by the thread that has the write lock.
+  let write: LoggedWrite
+
+  let mutex = SystemMutex()
+  /// Signalled when a checkpoint is requested or complete, and at the end.
+  let changed = SystemCondition()
+
+  // All below are guarded by `mutex`.
+  var state = State.clean
+  /// The header that was written last.
+  var header: CommitLogHeader
+  /// The epoch in which commits are logged, its last byte, and the checksum of its last record.
+  var epoch: UInt64 = 0
+  var end = 0
+  var checksum: UInt64 = 0
+  /// Two readers that keep their slots: one has the pin, the other waits for the next checkpoint.
+  var pins: [OpaquePointer] = []
+  /// Which of them has the pin.
+  var pin = 0
+  /// The checkpoint that is being made.
+  var pending: Checkpoint?
+  /// The disk failed: the records in the log are certain, the pages of the store are not.
+  var failure: LMDBError?
+  /// The commits since the last checkpoint began.
+  var commits = 0
+  /// The last page of the file when the last checkpoint began.
+  var lastPage = 0
+  var lastCommit = MonotonicTime.now
+  var isEnding = false
+  var hasThread = false
+  /// How many checkpoints were completed.
+  var checkpoints = 0
+
+  init(
+    file: CommitLogFile, handle: OpaquePointer, mark: LogMark, header: CommitLogHeader,
+    limits: CommitLogLimits,
+    describe: @escaping (UInt32) -> (name: String, flags: UInt32)?
+  ) {
+    self.file = file
+    self.handle = handle
+    self.mark = mark
+    self.header = header
+    self.limits = limits
+    write = LoggedWrite(limit: limits.record, describe: describe)
+  }
+
+  /// Whether the disk failed, so that the store must be opened again.
+  var hasFailed: Bool {
+    mutex.lock()
+    defer { mutex.unlock() }
+    return state == .failed
+  }
+
+  /// The last page of the file that LMDB has given out.
+  var lastPageNow: Int {
+    var info = MDB_envinfo()
+    mdb_env_info(handle, &info)
+    return Int(info.me_last_pgno)
+  }
+
+  var lastTransaction: UInt64 {
+    var info = MDB_envinfo()
+    mdb_env_info(handle, &info)
+    return UInt64(info.me_last_txnid)
+  }
+
+  // MARK: Commits
+
+  /// Commits a transaction, which ends even if that fails.
+  ///
+  /// - Parameter isDurable: false leaves the flush of its record to the next commit.
+  func commit(_ transaction: LMDBTransaction, isDurable: Bool) throws(LMDBError) {
+    guard write.hasChanged else {
+      // LMDB writes nothing.
+      return try transaction.commit()
+    }
+    mutex.lock()
+    defer { mutex.unlock() }
+    let id = transaction.id
+    var hasEnded = false
+    do throws(LMDBError) {
+      if state == .failed { throw failure ?? LMDBError(EIO, "fdatasync") }
+      guard var record = write.finish(number: id), record.count <= limits.halfSize else {
+        try endUse()
+        setFlushing(true)
+        hasEnded = true
+        return try transaction.commit()
+      }
+      if state == .clean { try beginUse() }
+      if end + record.count > limits.halfSize { try makeRoom() }
+      let sum = seal(&record)
+      let place = header.half(of: epoch) + end
+      do throws(LMDBError) {
+        try file.write(record, at: place)
+        if isDurable { try file.flush() }
+        setFlushing(false)
+        hasEnded = true
+        try transaction.commit()
+      } catch {
+        takeBack(at: place)
+        throw error
+      }
+      // If nothing was changed in the end, LMDB keeps its number, and the next commit has it too.
+      guard lastTransaction >= id else { return }
+      end += record.count
+      checksum = sum
+    } catch {
+      if !hasEnded { transaction.abort() }
+      throw error
+    }
+    commits += 1
+    lastCommit = .now
+    // The thread waits for the next pause.
+    if commits == 1 { changed.broadcast() }
+    if pending == nil, isCheckpointDue { tryCheckpoint() }
+  }
+
+  /// Puts the checksum into a record, which also depends on all records before it.
+  private func seal(_ record: inout [UInt8]) -> UInt64 {
+    var sum = LogChecksum(seed: checksum)
+    record.withUnsafeMutableBytes { bytes in
+      sum.add(UnsafeRawBufferPointer(rebasing: bytes[8...]))
+      bytes.storeBytes(of: sum.value.littleEndian, as: UInt64.self)
+    }
+    return sum.value
+  }
+
+  /// Removes the record of a commit that failed, before anybody is told. If that fails too, the
+  /// outcome is unknown until the store was opened again.
+  private func takeBack(at place: Int) {
+    do throws(LMDBError) {
+      try file.write([UInt8](repeating: 0, count: CommitLogFormat.recordHeaderSize), at: place)
+      try file.flush()
+    } catch {
+      fail(error)
+    }
+  }
+
+  /// Nothing is committed any more: what the disk has of the store is unknown.
+  func fail(_ error: LMDBError) {
+    state = .failed
+    failure = error
+    changed.broadcast()
+    // For whoever opens the store while others read it; without it the log is followed in any case.
+    var failed = header
+    failed.number += 1
+    failed.state = .failed
+    try? file.write(failed)
+  }
+
+  /// Sets whether LMDB flushes at a commit. It reads its flags then.
+  private func setFlushing(_ flushes: Bool) {
+    mdb_env_set_flags(handle, UInt32(MDB_NOSYNC), flushes ? 0 : 1)
+    mdb_env_set_flags(handle, UInt32(MDB_NOMETASYNC), 0)
+  }
+}

@@ -1,0 +1,166 @@
+/// The layout of the file beside a store in which small commits are logged; see docs/file-format.md.
+///
+/// The file begins with two headers, of which the one with the greater number counts. Two halves
+/// follow. Commits are logged in one of them until a checkpoint makes the other one the next: so there
+/// is always room for the commits during a checkpoint. The records of a half belong to an epoch: each
+/// checkpoint begins another.
+enum CommitLogFormat {
+  static let magic: UInt64 = 0x474F_4C48_4352_414C
+  static let version: UInt32 = 1
+  /// A header may be alone in its page, so that a write that fails harms only one of them.
+  static let headerDistance = 4096
+  /// One sector: a disk writes it as a whole.
+  static let headerSize = 512
+  static let firstHalf = 2 * headerDistance
+  static let recordHeaderSize = 32
+  /// The part of a meta page that LMDB writes.
+  static let metaSize = PageLayout.metaEnd
+}
+
+/// A checksum of 64 bits. Each step is reversible, so a change of one word always changes the result.
+struct LogChecksum {
+  private(set) var value: UInt64
+
+  init(seed: UInt64) { value = seed }
+
+  /// The start of an epoch: records of other epochs do not fit.
+  init(salt: UInt64, epoch: UInt64) {
+    value = salt
+    add(epoch)
+  }
+
+  @inline(__always)
+  mutating func add(_ word: UInt64) {
+    value = (value ^ word) &* 0x9E37_79B9_7F4A_7C15
+    value = value &<< 29 | value &>> 35
+  }
+
+  mutating func add(_ bytes: UnsafeRawBufferPointer) {
+    var place = 0
+    while place &+ 8 <= bytes.count {
+      add(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)))
+      place &+= 8
+    }
+    var rest = UInt64(bytes.count)
+    while place < bytes.count {
+      rest = rest &<< 8 | UInt64(bytes[place])
+      place &+= 1
+    }
+    add(rest)
+  }
+}
+
+/// One of the two headers: which state of the store is on the disk as a whole, and where the commits
+/// after it are logged.
+struct CommitLogHeader: Equatable {
+  enum State: UInt32 {
+    /// The store has all commits itself.
+    case clean = 1
+    /// The commits after the checkpoint are in the log.
+    case inUse = 2
+    /// The same, and the disk has failed: what the store has after the checkpoint must not be used.
+    case failed = 3
+  }
+
+  /// The greater number counts.
+  var number: UInt64 = 0
+  var state = State.clean
+  /// The same number is in the store, so that the log of another one is not taken for its own.
+  var identity: UInt64
+  /// The last commit that the store has on the disk as a whole.
+  var checkpoint: UInt64 = 0
+  /// The epoch of the first commit after it.
+  var epoch: UInt64 = 0
+  var salt: UInt64
+  var halfSize: Int
+  var pageSize: Int
+  /// The meta page of the checkpoint, which later commits overwrite in the store.
+  var meta = [UInt8](repeating: 0, count: CommitLogFormat.metaSize)
+
+  private static let metaPlace = 128
+  private static let checksumPlace = CommitLogFormat.headerSize - 8
+
+  init(identity: UInt64, salt: UInt64, halfSize: Int, pageSize: Int) {
+    self.identity = identity
+    self.salt = salt
+    self.halfSize = halfSize
+    self.pageSize = pageSize
+  }
+
+  /// Nil if the bytes are no header, or not a whole one.
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count == CommitLogFormat.headerSize else { return nil }
+    func number(_ place: Int) -> UInt64 {
+      UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+    }
+    func small(_ place: Int) -> UInt32 {
+      UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+    }
+    guard number(0) == CommitLogFormat.magic, small(8) == CommitLogFormat.version,
+      number(Self.checksumPlace) == Self.checksum(bytes), let state = State(rawValue: small(12)),
+      let halfSize = Int(exactly: number(56)), halfSize > 0, halfSize <= 1 << 40
+    else { return nil }
+    let pageSize = Int(small(64))
+    guard PageLayout.pageSizes.contains(pageSize), pageSize & (pageSize - 1) == 0 else { return nil }
+    self.state = state
+    self.number = number(16)
+    identity = number(24)
+    checkpoint = number(32)
+    epoch = number(40)
+    salt = number(48)
+    self.halfSize = halfSize
+    self.pageSize = pageSize
+    meta = [UInt8](bytes[Self.metaPlace..<Self.metaPlace + CommitLogFormat.metaSize])
+  }
+
+  var bytes: [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: CommitLogFormat.headerSize)
+    bytes.withUnsafeMutableBytes { target in
+      func set(_ number: UInt64, _ place: Int) {
+        target.storeBytes(of: number.littleEndian, toByteOffset: place, as: UInt64.self)
+      }
+      func set(_ number: UInt32, _ place: Int) {
+        target.storeBytes(of: number.littleEndian, toByteOffset: place, as: UInt32.self)
+      }
+      set(CommitLogFormat.magic, 0)
+      set(CommitLogFormat.version, 8)
+      set(state.rawValue, 12)
+      set(number, 16)
+      set(identity, 24)
+      set(checkpoint, 32)
+      set(epoch, 40)
+      set(salt, 48)
+      set(UInt64(halfSize), 56)
+      set(UInt32(pageSize), 64)
+      UnsafeMutableRawBufferPointer(rebasing: target[Self.metaPlace...]).copyBytes(from: meta)
+      set(Self.checksum(UnsafeRawBufferPointer(target)), Self.checksumPlace)
+    }
+    return bytes
+  }
+
+  private static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    var checksum = LogChecksum(seed: CommitLogFormat.magic)
+    checksum.add(UnsafeRawBufferPointer(rebasing: bytes[..<checksumPlace]))
+    return checksum.value
+  }
+
+  /// The place in the file where the records of an epoch begin.
+  func half(of epoch: UInt64) -> Int {
+    CommitLogFormat.firstHalf + Int(epoch & 1) * halfSize
+  }
+}
+
+/// What a commit did to a tree.
+enum LoggedOperation: UInt8 {
+  case put = 1
+  /// Deletes a key with all its values.
+  case deleteKey = 2
+  /// Deletes one value of a key.
+  case deletePair = 3
+  case empty = 4
+  case drop = 5
+  case create = 6
+
+  /// Kind, number of the tree in the record, length of the key, length of the value.
+  static let headerSize = 1 + 2 + 2 + 4
+}

@@ -1,0 +1,108 @@
+internal import CLMDB
+
+internal import Foundation
+
+/// The place of a store that is being opened: nobody replaces the file, and nobody begins or ends to
+/// log its commits.
+struct Door: ~Copyable {
+  let place: PlaceLock
+  /// Whether another process logs its commits.
+  let found: LogFound
+
+  /// Waits for the place, and makes the store whole if a log was left behind.
+  init(_ environment: LMDBEnvironment) throws {
+    let (path, options) = (environment.path, environment.options)
+    while true {
+      let isExclusive = options.logsCommits || CommitLogFile.exists(for: path)
+      guard let place = try PlaceLock(path, isExclusive: isExclusive),
+        place.file == environment.file
+      else { throw LMDBEnvironment.FileReplaced() }
+      if CommitLogFile.exists(for: path) {
+        // It came after the look.
+        if !isExclusive { continue }
+        let settling = LogSettling(path: path, options: options, file: place.file)
+        guard try settling.run(place) == .inUse else { continue }
+        self.place = place
+        found = .inUse
+        return
+      }
+      if options.logsCommits, try LogSettling.isOpenElsewhere(path, place.descriptor) {
+        throw environment.openElsewhere(place)
+      }
+      self.place = place
+      found = .nothing
+      return
+    }
+  }
+}
+
+extension LMDBEnvironment {
+  /// The error of a store whose commits cannot be logged.
+  fileprivate func openElsewhere(_ place: borrowing PlaceLock) -> LarchError {
+    LarchError(
+      .busy,
+      "Another process has the store open, and only one may have a store whose commits are logged; close it there, or open it here with `durability: .durable`."
+    ) {
+      $0.path = path
+      if let holder = FileClaim.other(than: nil, place.descriptor) {
+        $0.detail = holder.description(of: file)
+      }
+    }
+  }
+
+  /// The log of a store that was opened, which is not in use yet.
+  func makeLog(_ file: CommitLogFile, _ handle: OpaquePointer) throws -> CommitLog {
+    var descriptor: Int32 = -1
+    mdb_env_get_fd(handle, &descriptor)
+    do {
+      guard let pageSize = try LogMark.pageSize(descriptor) else {
+        throw LMDBError(EINVAL, "pread")
+      }
+      let identity = UInt64.random(in: 1 ... .max)
+      var header = CommitLogHeader(
+        identity: identity, salt: .random(in: 1 ... .max), halfSize: options.logLimits.halfSize,
+        pageSize: pageSize)
+      header.number = 1
+      try file.write(header)
+      let mark = LogMark(descriptor: descriptor, pageSize: pageSize)
+      try mark.name(identity)
+      try StoreLocation(path).flushDirectory()
+      return CommitLog(file: file, handle: handle, mark: mark, header: header, limits: options.logLimits)
+      { [unowned self] tree in
+        guard let name = treeNames.withLock({ $0[tree] }),
+          let flags = treeFlags.withLock({ $0[tree] })
+        else { return nil }
+        return (name, flags)
+      }
+    } catch {
+      file.remove()
+      file.close()
+      throw error
+    }
+  }
+
+  /// Who learns of a write that begins.
+  @inline(__always)
+  func beginWatching() -> TransactionWatcher? {
+    commitLog == nil ? changes.begin() : beginLogging()
+  }
+
+  @inline(never)
+  private func beginLogging() -> TransactionWatcher? {
+    commitLog?.write.begin(observer: changes.begin())
+    return commitLog?.write
+  }
+
+  /// Ends the log, and closes an environment. Then the store is whole by itself.
+  func closeHandle(_ handle: OpaquePointer) {
+    if let commitLog {
+      self.commitLog = nil
+      // Nobody opens the store meanwhile. Without the lock, as when the file was removed, there is
+      // nobody who could.
+      let place = try? PlaceLock(path, isExclusive: true)
+      commitLog.close()
+      _ = consume place
+    }
+    Self.close(handle)
+  }
+}

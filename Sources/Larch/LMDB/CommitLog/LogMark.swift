@@ -1,0 +1,142 @@
+internal import CLMDB
+
+internal import Foundation
+
+/// The mark in both meta pages of a store whose commits are logged.
+///
+/// After a power failure the pages of such a store are whole only together with its log. So as long as
+/// the log is in use, the meta pages have a foreign number of the format, which LMDB reads only when it
+/// opens a file: it refuses the store, as does a Larch that does not know the log. The number of the
+/// log is kept where LMDB keeps the address of a fixed map, which Larch never asks for. LMDB writes
+/// neither of them again.
+struct LogMark {
+  /// The format's number while the log is in use.
+  static let version = PageLayout.markedVersion
+
+  let descriptor: Int32
+  let pageSize: Int
+
+  static let versionPlace = PageLayout.headerSize + 4
+  static let identityPlace = PageLayout.headerSize + 8
+
+  // A marked store always has the number of its log: that comes to the disk before the mark, and goes
+  // after it.
+
+  /// Puts the number of the log into both meta pages, on the disk.
+  func name(_ identity: UInt64) throws(LMDBError) {
+    try write(identity: identity)
+    try flush()
+  }
+
+  /// Marks the store, on the disk.
+  func set() throws(LMDBError) {
+    try write(version: Self.version)
+    try flush()
+  }
+
+  /// Removes the mark and then the number of the log, on the disk.
+  func remove() throws(LMDBError) {
+    try write(version: PageLayout.version)
+    try flush()
+    try name(0)
+  }
+
+  private func write(version: UInt32) throws(LMDBError) {
+    for slot in 0..<2 {
+      var word = version
+      try write(&word, 4, at: slot * pageSize + Self.versionPlace)
+    }
+  }
+
+  private func write(identity: UInt64) throws(LMDBError) {
+    for slot in 0..<2 {
+      var word = identity
+      try write(&word, 8, at: slot * pageSize + Self.identityPlace)
+    }
+  }
+
+  func flush() throws(LMDBError) {
+    let code = larch_flush_data(descriptor)
+    if code != 0 { throw LMDBError(code, "fdatasync") }
+  }
+
+  /// The number of the log, if both meta pages agree on one; 0 for none.
+  func identity() throws(LMDBError) -> UInt64 {
+    let (first, second) = (try identity(of: 0), try identity(of: 1))
+    return first == second ? first : 0
+  }
+
+  private func identity(of slot: Int) throws(LMDBError) -> UInt64 {
+    var word: UInt64 = 0
+    let got = try Self.read(&word, descriptor, slot * pageSize + Self.identityPlace)
+    return got == 8 ? word : 0
+  }
+
+  /// Whether one of the meta pages is marked.
+  func isSet() throws(LMDBError) -> Bool {
+    for slot in 0..<2 {
+      var words: (UInt32, UInt32) = (0, 0)
+      _ = try Self.read(&words, descriptor, slot * pageSize + PageLayout.headerSize)
+      if words.1 == Self.version { return true }
+    }
+    return false
+  }
+
+  private static func read<T>(
+    _ value: inout T, _ descriptor: Int32, _ place: Int
+  ) throws(LMDBError) -> Int {
+    let result = withUnsafeMutableBytes(of: &value) { bytes in
+      Result { () throws(LMDBError) -> Int in
+        try CommitLogFile.read(descriptor, bytes, at: place)
+      }
+    }
+    return try result.get()
+  }
+
+  private func write<T>(_ value: inout T, _ count: Int, at place: Int) throws(LMDBError) {
+    let written = withUnsafeBytes(of: &value) { bytes in
+      pwrite(descriptor, bytes.baseAddress, count, off_t(place))
+    }
+    if written != count { throw LMDBError(written < 0 ? errno : EIO, "pwrite") }
+  }
+
+  /// Lets `body` open a marked store with LMDB, which checks the number of the format.
+  ///
+  /// The number is changed for a moment, and only in the memory of the system: nothing is flushed.
+  static func withoutMark<T>(
+    path: String, _ body: () throws(LMDBError) -> T
+  ) throws(LMDBError) -> T {
+    let descriptor = Foundation.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else { throw LMDBError(errno, "open") }
+    defer { Foundation.close(descriptor) }
+    guard let pageSize = try pageSize(descriptor) else { throw LMDBError(EINVAL, "pread") }
+    let mark = LogMark(descriptor: descriptor, pageSize: pageSize)
+    guard try mark.isSet() else { return try body() }
+    try mark.write(version: PageLayout.version)
+    let value: T
+    do throws(LMDBError) {
+      value = try body()
+    } catch {
+      try? mark.write(version: Self.version)
+      throw error
+    }
+    try mark.write(version: Self.version)
+    return value
+  }
+
+  /// The page size of a store, as its first meta page says; nil if that is impossible.
+  static func pageSize(_ descriptor: Int32) throws(LMDBError) -> Int? {
+    var bytes = [UInt8](repeating: 0, count: PageLayout.metaEnd)
+    let result = bytes.withUnsafeMutableBytes { bytes in
+      Result { () throws(LMDBError) -> Int in
+        try CommitLogFile.read(descriptor, bytes, at: 0)
+      }
+    }
+    guard try result.get() == bytes.count else { return nil }
+    return bytes.withUnsafeBytes { bytes -> Int? in
+      guard let base = bytes.baseAddress else { return nil }
+      let meta = MetaPage(slot: 0, base)
+      return meta.isMeta && meta.hasUsablePageSize ? meta.pageSize : nil
+    }
+  }
+}

@@ -1,0 +1,223 @@
+internal import CLMDB
+
+internal import Foundation
+
+/// What was found beside a store that is about to be opened.
+enum LogFound {
+  /// No log, or none any more: the store is whole by itself.
+  case nothing
+  /// Another process has the store open and logs its commits.
+  case inUse
+}
+
+/// Makes a store whole whose log was left behind, while nobody can open it.
+struct LogSettling {
+  let path: String
+  let options: LMDBEnvironment.Options
+  let file: FileIdentity
+
+  /// - Parameter place: an exclusive lock on the place of the store.
+  func run(_ place: borrowing PlaceLock) throws -> LogFound {
+    let log: CommitLogFile
+    do throws(LMDBError) {
+      guard let found = try CommitLogFile.open(for: path) else { return .nothing }
+      log = found
+    } catch {
+      // A reader who may not write beside one who logs: it is told what it needs.
+      throw needsWriting(error)
+    }
+    defer { log.close() }
+    guard log.lock() else {
+      guard options.isReadOnly else { throw inUse(place) }
+      return .inUse
+    }
+    do {
+      let descriptor = Foundation.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+      guard descriptor >= 0 else { throw LMDBError(errno, "open") }
+      defer { Foundation.close(descriptor) }
+      try settle(log, descriptor, isAlone: try !isOpenElsewhere(place))
+    } catch let error as LMDBError {
+      if error.kind == .accessDenied || error.kind == .readOnlyFileSystem {
+        throw needsWriting(error)
+      }
+      throw error.larchError(path: path)
+    }
+    return .nothing
+  }
+
+  private func settle(
+    _ log: CommitLogFile, _ descriptor: Int32, isAlone: Bool
+  ) throws {
+    let header = try log.header()
+    let pageSize: Int
+    if let header {
+      pageSize = header.pageSize
+    } else if let found = try LogMark.pageSize(descriptor) {
+      pageSize = found
+    } else {
+      return
+    }
+    let mark = LogMark(descriptor: descriptor, pageSize: pageSize)
+    guard let header, try mark.identity() == header.identity else {
+      // The log of another file, or one that was being made; but a marked store needs its own.
+      if try mark.isSet() { throw LogMark.missing(path) }
+      try remove(log)
+      return
+    }
+    if header.state != .clean {
+      if isAlone {
+        try recover(log, header, mark)
+      } else if header.state == .failed {
+        throw LarchError(
+          .busy,
+          "The disk failed under the process that wrote the store; close it in every other process, so that it can be recovered."
+        ) { $0.path = path }
+      } else {
+        // Others have read the store ever since, so no power failure came in between: the system has
+        // all that was written, and only the disk has not.
+        try mark.flush()
+      }
+      var clean = header
+      clean.number += 1
+      clean.state = .clean
+      try log.write(clean)
+    }
+    try mark.remove()
+    try remove(log)
+  }
+
+  private func remove(_ log: CommitLogFile) throws(LMDBError) {
+    guard unlink(log.path) == 0 || errno == ENOENT else { throw LMDBError(errno, "unlink") }
+  }
+
+  // MARK: Recovery
+
+  /// Brings the store from its last checkpoint to its last commit.
+  ///
+  /// It may be cut anywhere, and then begins again: LMDB does not touch the pages of the state from
+  /// which its transaction starts, which is that of the checkpoint.
+  private func recover(
+    _ log: CommitLogFile, _ header: CommitLogHeader, _ mark: LogMark
+  ) throws {
+    let replay = try LogReplay(log, header)
+    let last = replay.records.last?.transaction ?? header.checkpoint
+    try restore(header, mark, before: replay.records.isEmpty ? last &+ 1 : last)
+    // It has the number of a state that is gone.
+    guard unlink(path + "-lock") == 0 || errno == ENOENT else { throw LMDBError(errno, "unlink") }
+    if replay.records.isEmpty { return }
+    var options = options
+    options.isReadOnly = false
+    options.durability = .durable
+    var sizes = MapSize.toReserve(options.reservedMapSize)
+    while true {
+      let opened = try LogMark.withoutMark(path: path) { () throws(LMDBError) in
+        try LMDBEnvironment.map(path: path, options: options, sizes: sizes)
+      }
+      defer { mdb_env_close(opened.handle) }
+      do {
+        let transaction = try LMDBTransaction.begin(opened.handle)
+        do {
+          try replay.apply(in: transaction, path: path)
+        } catch {
+          transaction.abort()
+          throw error
+        }
+        try transaction.commit()
+        break
+      } catch let error as LMDBError where error.kind == .mapFull {
+        sizes = [opened.mapSize * 2]
+      }
+    }
+    options.log?(
+      LogMessage(.notice, .recovered, "Commits that only the log had were put into the store.") {
+        $0.path = path
+        $0.detail = "\(replay.records.count) commits"
+      })
+  }
+
+  /// Puts the meta page of the checkpoint into both places, as the two states before a transaction:
+  /// LMDB takes the place by the number.
+  private func restore(
+    _ header: CommitLogHeader, _ mark: LogMark, before transaction: UInt64
+  ) throws(LMDBError) {
+    for number in [transaction &- 1, transaction &- 2] {
+      var page = header.meta
+      let slot = number & 1
+      page.withUnsafeMutableBytes { bytes in
+        bytes.storeBytes(of: slot, as: UInt64.self)
+        bytes.storeBytes(
+          of: LogMark.version, toByteOffset: LogMark.versionPlace, as: UInt32.self)
+        bytes.storeBytes(
+          of: header.identity, toByteOffset: LogMark.identityPlace, as: UInt64.self)
+        bytes.storeBytes(
+          of: number, toByteOffset: PageLayout.transactionOffset, as: UInt64.self)
+      }
+      let place = off_t(Int(slot) * header.pageSize)
+      let written = page.withUnsafeBytes { pwrite(mark.descriptor, $0.baseAddress, $0.count, place) }
+      guard written == page.count else { throw LMDBError(written < 0 ? errno : EIO, "pwrite") }
+    }
+    let meta = page(header)
+    let (needed, overflow) = (Int(clamping: meta.lastPage) &+ 1)
+      .multipliedReportingOverflow(by: header.pageSize)
+    var status = stat()
+    guard fstat(mark.descriptor, &status) == 0 else { throw LMDBError(errno, "fstat") }
+    if !overflow, Int(status.st_size) < needed, ftruncate(mark.descriptor, off_t(needed)) != 0 {
+      throw LMDBError(errno, "ftruncate")
+    }
+    try mark.flush()
+  }
+
+  private func page(_ header: CommitLogHeader) -> MetaPage {
+    header.meta.withUnsafeBytes { MetaPage(slot: 0, $0.baseAddress.unsafelyUnwrapped) }
+  }
+
+  // MARK: Others
+
+  /// Whether another process has the store open.
+  private func isOpenElsewhere(_ place: borrowing PlaceLock) throws(LMDBError) -> Bool {
+    try LogSettling.isOpenElsewhere(path, place.descriptor)
+  }
+
+  static func isOpenElsewhere(_ path: String, _ descriptor: Int32) throws(LMDBError) -> Bool {
+    if FileClaim.other(than: nil, descriptor) != nil { return true }
+    let lock = Foundation.open(path + "-lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+    guard lock >= 0 else {
+      if errno == ENOENT { return false }
+      throw LMDBError(errno, "open")
+    }
+    defer { Foundation.close(lock) }
+    let answer = larch_is_lock_held(lock)
+    guard answer >= 0 else { throw LMDBError(-answer, "fcntl") }
+    return answer > 0
+  }
+
+  private func inUse(_ place: borrowing PlaceLock) -> LarchError {
+    LarchError(
+      .busy,
+      "Another process has the store open with `durability: .logged`, so only reading is possible here; open it read-only, or close it there first."
+    ) {
+      $0.path = path
+      if let holder = FileClaim.other(than: nil, place.descriptor) {
+        $0.detail = holder.description(of: file)
+      }
+    }
+  }
+
+  private func needsWriting(_ error: LMDBError) -> LarchError {
+    LarchError(
+      .accessDenied,
+      "The store has commits in its log that it does not have itself; open it once where the store and its log can be written.",
+      underlying: error
+    ) { $0.path = path }
+  }
+}
+
+extension LogMark {
+  /// The error for a marked store without its log.
+  static func missing(_ path: String) -> LarchError {
+    LarchError(
+      .corrupted,
+      "The log of the store is missing or damaged, and the store is not whole without it; put the file `-log` back beside it, restore a backup, or salvage the store."
+    ) { $0.path = path }
+  }
+}
