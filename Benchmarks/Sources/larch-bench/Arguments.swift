@@ -23,6 +23,9 @@ struct Arguments {
       --sizes A,B,C    those sizes (10000,100000,1000000)
       --coding         measure coding alone, per field, against a hand-written coder
       --live           measure observers: what they cost a write, and a change them; --only O3,memory
+      --commits        durable commits of one record for a while, by 1, 8 and 64 writers, with the
+                       longest and with all that they cause later
+      --seconds N      how long each peer commits (10)
       --ambient        measure calls that name no store, rules, times and hooks
       --profile OP     run one operation (or encode, decode) in a loop, for a profiler
       --peer NAME      the peer or coder to profile (larch)
@@ -46,6 +49,8 @@ struct Arguments {
   var growth = false
   var coding = false
   var ambient = false
+  var commits = false
+  var seconds = 10
   var live = false
   var profile: String?
   var profilePeer = "larch"
@@ -63,6 +68,7 @@ struct Arguments {
       case "--growth": growth = true
       case "--coding": coding = true
       case "--ambient": ambient = true
+      case "--commits": commits = true
       case "--live": live = true
       case "--list": list = true
       case "--shapes": shapes = true
@@ -85,7 +91,7 @@ struct Arguments {
 
   private static let withValue: Set<String> = [
     "--size", "--sizes", "--rounds", "--repeat", "--seed", "--json", "--charts", "--table",
-    "--from", "--dir", "--profile", "--peer", "--only", "--peers",
+    "--from", "--dir", "--seconds", "--profile", "--peer", "--only", "--peers",
   ]
 
   private mutating func take(_ option: String, _ value: String) throws {
@@ -96,6 +102,7 @@ struct Arguments {
       guard sizes.count > 1, zip(sizes, sizes.dropFirst()).allSatisfy({ $0 < $1 }) else {
         throw BenchmarkError("--sizes needs several sizes that ascend, not \(value)")
       }
+    case "--seconds": seconds = try Arguments.positive(option, value)
     case "--rounds": rounds = try Arguments.positive(option, value)
     case "--repeat": repetitions = try Arguments.positive(option, value)
     case "--seed": seed = UInt64(try Arguments.positive(option, value))
@@ -174,7 +181,7 @@ struct Arguments {
   }
 
   func isMemberwise(_ peer: String) -> Bool {
-    peer == "larch-m"
+    peer == "larch-m" || peer == "larch-log"
   }
 
   private static func positive(_ option: String, _ value: String) throws -> Int {

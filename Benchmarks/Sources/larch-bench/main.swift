@@ -21,6 +21,8 @@ do {
     try runCoding()
   } else if arguments.ambient {
     try AmbientBenchmark.run()
+  } else if arguments.commits {
+    try CommitBenchmark.run(arguments)
   } else if arguments.live {
     try LiveBenchmark.run(arguments.only)
   } else if let operation = arguments.profile {

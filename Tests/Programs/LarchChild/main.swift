@@ -37,6 +37,8 @@ do {
   case "numbered-writers": try numberedWriters(Array(arguments.dropFirst()))
   case "stress": try stress(Array(arguments.dropFirst()))
   case "teller": try teller(Array(arguments.dropFirst()))
+  case "logged-teller": try loggedTeller(Array(arguments.dropFirst()))
+  case "logged-reader": try loggedReader(Array(arguments.dropFirst()))
   case "die-in-read": try dieInRead(Array(arguments.dropFirst()))
   case "faults": try faults(Array(arguments.dropFirst()))
   case "fault-peer": try faultPeer(Array(arguments.dropFirst()))

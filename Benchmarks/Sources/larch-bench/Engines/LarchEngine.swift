@@ -1,7 +1,9 @@
 import Larch
 import Workload
 
-var larchPeers: [any Engine.Type] { [LarchEngine.self, MemberwiseLarchEngine.self] }
+var larchPeers: [any Engine.Type] {
+  [LarchEngine.self, MemberwiseLarchEngine.self, LoggedLarchEngine.self]
+}
 
 /// Larch as a user meets it: a plain `Codable` struct and the public API.
 final class LarchEngine: Engine {
@@ -58,14 +60,17 @@ final class LarchEngine: Engine {
 }
 
 /// The same with memberwise coding opted in.
-final class MemberwiseLarchEngine: Engine {
-  static let peer = "larch-m"
-  static var associations: (any AssociationEngine.Type)? { MemberwiseLarchAssociations.self }
+class MemberwiseLarchEngine: Engine {
+  class var peer: String { "larch-m" }
+  class var associations: (any AssociationEngine.Type)? { MemberwiseLarchAssociations.self }
+  class var durability: Store.Options.Durability { .durable }
 
   fileprivate let store: Store
 
-  init(path: String) throws {
-    store = try Store(at: path, for: MemberwisePerson.self)
+  required init(path: String) throws {
+    var options = Store.Options()
+    options.durability = Self.durability
+    store = try Store(at: path, for: MemberwisePerson.self, options: options)
   }
 
   func close() {
@@ -109,6 +114,13 @@ final class MemberwiseLarchEngine: Engine {
   func fingerprint() throws -> QueryResult {
     try LarchRun.fingerprint(MemberwisePerson.self, store)
   }
+}
+
+/// The same with logged commits.
+final class LoggedLarchEngine: MemberwiseLarchEngine {
+  override class var peer: String { "larch-log" }
+  override class var associations: (any AssociationEngine.Type)? { nil }
+  override class var durability: Store.Options.Durability { .logged }
 }
 
 extension LarchEngine {

@@ -59,16 +59,43 @@ extension CommitLog {
     }
     mdb_txn_reset(pins[pin])
     commits = 0
+    (held, heldBefore, unwritten) = (0, 0, 0)
     state = .clean
   }
 
   // MARK: Checkpoints
 
-  /// Whether the log or the file has grown enough.
-  var isCheckpointDue: Bool {
-    if end > limits.halfSize / 2 { return true }
-    let grown = lastPageNow - lastPage
-    return grown > max(limits.growth / mark.pageSize, lastPage / 8)
+  /// Begins what is due after a commit: a checkpoint, or the writing of its pages by the system.
+  func noteReplaced(by transaction: UInt64) {
+    let (freed, lastPage) = replaced(by: transaction)
+    held += freed
+    unwritten += freed
+    let limit = max(limits.held / mark.pageSize, lastPage / 10)
+    if pending == nil, held > limit || end > limits.halfSize / 2 { tryCheckpoint() }
+    if unwritten > Self.writtenAtOnce / mark.pageSize { changed.broadcast() }
+    // Space counts more than time.
+    while pending != nil, held + heldBefore > 2 * limit { changed.wait(mutex) }
+  }
+
+  /// LMDB writes each page once, so the system may write it early: then the checkpoint has little left
+  /// to do, and commits beside it wait for less.
+  private static let writtenAtOnce = 1 << 20
+
+  /// The number of pages that a commit has replaced, and the last page of the file.
+  private func replaced(by transaction: UInt64) -> (freed: Int, lastPage: Int) {
+    do throws(LMDBError) {
+      let probe: FreedPages
+      if let made = self.probe {
+        probe = made
+      } else {
+        probe = try FreedPages(handle)
+        self.probe = probe
+      }
+      return try probe.count(of: transaction)
+    } catch {
+      // Without a slot: as many as one record may change.
+      return (32, 0)
+    }
   }
 
   /// Makes room for a record: begins the other half, whose records must not be needed any more.
@@ -118,13 +145,15 @@ extension CommitLog {
     end = 0
     checksum = LogChecksum(salt: header.salt, epoch: epoch).value
     commits = 0
-    lastPage = lastPageNow
+    heldBefore = held
+    held = 0
   }
 
   /// The header of a checkpoint is on the disk.
   private func adopt(_ checkpoint: Checkpoint) {
     header = checkpoint.header
     pin = checkpoint.pin
+    heldBefore = 0
   }
 
   /// The meta page of a state, which the second commit after it overwrites.
@@ -172,6 +201,11 @@ extension CommitLog {
     while true {
       if let checkpoint = pending {
         complete(checkpoint)
+      } else if unwritten > Self.writtenAtOnce / mark.pageSize {
+        unwritten = 0
+        mutex.unlock()
+        larch_begin_writing(mark.descriptor)
+        mutex.lock()
       } else if isEnding || state == .failed {
         return
       } else if commits == 0 {
@@ -226,6 +260,8 @@ extension CommitLog {
     }
     for pin in pins { mdb_txn_abort(pin) }
     pins = []
+    probe?.close()
+    probe = nil
     file.close()
   }
 }

@@ -6,8 +6,9 @@ package struct CommitLogLimits: Sendable {
   package var halfSize = 4 << 20
   /// A longer record is not logged.
   package var record = 1 << 20
-  /// A checkpoint begins when the file has grown by so much since the last one, or by an eighth.
-  package var growth = 16 << 20
+  /// A checkpoint begins when commits have replaced pages of so many bytes since the last one, or of a
+  /// tenth of the file: none of them is used again before it. Commits wait at twice of that.
+  package var held = 12 << 20
   /// A checkpoint begins when nothing was committed for so long.
   package var idle = Duration.seconds(5)
 
@@ -59,8 +60,12 @@ final class CommitLog: @unchecked Sendable {
   var failure: LMDBError?
   /// The commits since the last checkpoint began.
   var commits = 0
-  /// The last page of the file when the last checkpoint began.
-  var lastPage = 0
+  /// The pages that were replaced since the last checkpoint began, and since the one before.
+  var (held, heldBefore) = (0, 0)
+  /// Those of which the system was not yet asked to write what replaced them.
+  var unwritten = 0
+  /// A reader that looks what a commit has replaced.
+  var probe: FreedPages?
   var lastCommit = MonotonicTime.now
   var isEnding = false
   var hasThread = false
@@ -85,13 +90,6 @@ final class CommitLog: @unchecked Sendable {
     mutex.lock()
     defer { mutex.unlock() }
     return state == .failed
-  }
-
-  /// The last page of the file that LMDB has given out.
-  var lastPageNow: Int {
-    var info = MDB_envinfo()
-    mdb_env_info(handle, &info)
-    return Int(info.me_last_pgno)
   }
 
   var lastTransaction: UInt64 {
@@ -148,7 +146,7 @@ final class CommitLog: @unchecked Sendable {
     lastCommit = .now
     // The thread waits for the next pause.
     if commits == 1 { changed.broadcast() }
-    if pending == nil, isCheckpointDue { tryCheckpoint() }
+    noteReplaced(by: id)
   }
 
   /// Puts the checksum into a record, which also depends on all records before it.

@@ -65,7 +65,7 @@ extension CommitLogLimits {
     var limits = CommitLogLimits()
     limits.halfSize = 24 << 10
     limits.record = 8 << 10
-    limits.growth = 512 << 10
+    limits.held = 512 << 10
     limits.idle = .milliseconds(1)
     return limits
   }
