@@ -51,11 +51,12 @@ Execution/Rows: Filters Related Running Sorting
 Execution/Running: Filters Related Rows Sorting
 Execution/Sorting: Filters Related Rows
 LMDB/Access: Environment
-LMDB/Environment: Access Files Observing Reading Writing
+LMDB/CommitLog: Access Environment Files
+LMDB/Environment: Access CommitLog Files Observing Reading Writing
 LMDB/Files: Access Environment
 LMDB/Observing: Access Environment Files Reading
 LMDB/Reading: Access Environment Files
-LMDB/Writing: Access Environment Files Reading
+LMDB/Writing: Access CommitLog Environment Files Reading
 Coding/Codable: Evolution Format Memberwise TypeFacts
 Coding/Evolution: Codable Format TypeFacts
 Coding/Format: Codable Evolution TypeFacts

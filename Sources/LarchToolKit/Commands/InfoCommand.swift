@@ -70,13 +70,20 @@ private struct Findings {
     )
     add("map", "\(Amount.bytes(space.mapBytes))")
     add("last commit", "transaction \(space.lastTransaction)")
+    if let log = space.log {
+      add(
+        "commit log",
+        "\(Amount.bytes(log.bytes)); \(Amount.count(log.commits)) commits since the checkpoint at transaction \(log.checkpoint)"
+      )
+    }
     add(
       "readers",
       "\(Amount.count(reads.count)) open; \(Amount.count(space.readerSlots)) of \(Amount.count(space.maximumReaders)) slots taken"
     )
     for read in reads {
       let kept = read.pinnedBytes.map { ", keeps \(Amount.bytes($0))" } ?? ""
-      add("", "process \(read.process) reads transaction \(read.version)\(kept)")
+      let does = "\(read.version)" == space.log.map { "\($0.checkpoint)" } ? "keeps" : "reads"
+      add("", "process \(read.process) \(does) transaction \(read.version)\(kept)")
     }
     if migrations > 0 { add("migrations", "\(Amount.count(migrations))") }
     try console.print(table)
@@ -130,6 +137,12 @@ private struct Findings {
       "pinnedPages": .int(space.pinnedPages),
       "mapBytes": .int(space.mapBytes),
       "lastTransaction": .int(Int(clamping: space.lastTransaction)),
+      "log": space.log.map {
+        [
+          "bytes": .int($0.bytes), "checkpoint": .int(Int(clamping: $0.checkpoint)),
+          "commits": .int($0.commits),
+        ]
+      } ?? .null,
       "readerSlots": .int(space.readerSlots),
       "maximumReaders": .int(space.maximumReaders),
       "readers": .array(

@@ -99,4 +99,22 @@ struct ConcurrencyGuideTests {
     // end snippet
     #expect(try store.count(Reading.all) == 2)
   }
+
+  @Test("a store whose small commits are logged")
+  func logged() throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let path = directory.appending(path: "bank.larch").path
+    // snippet: concurrent-logged
+    var options = Store.Options()
+    options.durability = .logged
+    let store = try Store(at: path, for: Account.self, options: options)
+    // end snippet
+    var account = Account(owner: "Ada", balance: 100)
+    try store.write { tx throws in try tx.save(&account) }
+    #expect(try store.statistics().log?.commits == 1)
+    store.close()
+    #expect(!FileManager.default.fileExists(atPath: path + "-log"))
+  }
 }

@@ -81,6 +81,14 @@ extension LMDBEnvironment {
     }
   }
 
+  /// The commit log that is in use beside the file, by whichever process; nil if there is none.
+  func commitLogInUse() -> (bytes: Int, checkpoint: UInt64)? {
+    guard let log = try? CommitLogFile.open(for: path) else { return nil }
+    defer { log.close() }
+    guard let header = try? log.header(), header.state != .clean else { return nil }
+    return (CommitLogFormat.firstHalf + 2 * header.halfSize, header.checkpoint)
+  }
+
   /// Who learns of a write that begins.
   @inline(__always)
   func beginWatching() -> TransactionWatcher? {

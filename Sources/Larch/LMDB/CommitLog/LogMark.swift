@@ -124,6 +124,38 @@ struct LogMark {
     return value
   }
 
+  /// Removes what a copy has from a store whose commits are logged: the copy is whole by itself.
+  ///
+  /// - Parameter start: the beginning of the copy, with both meta pages.
+  static func remove(fromCopy start: UnsafeMutableRawBufferPointer) {
+    guard let base = start.baseAddress, start.count >= PageLayout.metaEnd else { return }
+    let first = MetaPage(slot: 0, base)
+    guard first.isMeta, first.hasUsablePageSize,
+      start.count >= first.pageSize + PageLayout.metaEnd
+    else { return }
+    for slot in 0..<2 {
+      let page = base + slot * first.pageSize
+      page.storeBytes(of: PageLayout.version, toByteOffset: versionPlace, as: UInt32.self)
+      page.storeBytes(of: 0, toByteOffset: identityPlace, as: UInt64.self)
+    }
+  }
+
+  /// The same in a file.
+  static func remove(fromCopyIn descriptor: Int32) throws(LMDBError) {
+    guard let pageSize = try pageSize(descriptor) else { return }
+    let mark = LogMark(descriptor: descriptor, pageSize: pageSize)
+    try mark.write(version: PageLayout.version)
+    try mark.write(identity: 0)
+  }
+
+  /// Whether a store is marked, read from its first meta page.
+  static func isSet(path: String) -> Bool {
+    guard let file = try? PageFile(path: path), let pair = try? MetaPage.readPair(file) else {
+      return false
+    }
+    return pair.first.isMarked || pair.second?.isMarked == true
+  }
+
   /// The page size of a store, as its first meta page says; nil if that is impossible.
   static func pageSize(_ descriptor: Int32) throws(LMDBError) -> Int? {
     var bytes = [UInt8](repeating: 0, count: PageLayout.metaEnd)

@@ -64,6 +64,7 @@ extension LMDBEnvironment {
   ) throws {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
     defer { buffer.deallocate() }
+    var isFirst = true
     while true {
       // A pipe returns little at a time; fewer and larger pieces cost less.
       var filled = 0
@@ -75,6 +76,8 @@ extension LMDBEnvironment {
         filled += count
       }
       if filled == 0 { return }
+      if isFirst { LogMark.remove(fromCopy: buffer) }
+      isFirst = false
       try receive(UnsafeRawBufferPointer(rebasing: buffer[..<filled]))
     }
   }

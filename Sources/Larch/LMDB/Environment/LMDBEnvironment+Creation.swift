@@ -20,8 +20,9 @@ extension LMDBEnvironment {
     try location.withDirectoryLock { directory in
       var status = stat()
       if lstat(location.path, &status) == 0 { return }
-      // It belongs to a store that was removed; its reader table would be taken for this store's.
+      // They belong to a store that was removed; its reader table would be taken for this store's.
       unlink(location.lockPath)
+      unlink(location.logPath)
       guard try temporary.move(to: location.path) else { return }
       if options.durability != .none, fsync(directory) != 0, errno != EINVAL {
         throw LMDBError(errno, "fsync").larchError(path: location.path)
@@ -128,6 +129,7 @@ struct TemporaryFile {
       guard lstat(location.path, &status) != 0 else { throw location.exists }
       // The lock file of an earlier store would be taken for this one's.
       unlink(location.lockPath)
+      unlink(location.logPath)
       guard try move(to: location.path) else { throw location.exists }
       if fsync(directory) != 0, errno != EINVAL {
         throw LMDBError(errno, "fsync").larchError(path: location.path)

@@ -94,6 +94,7 @@ extension LMDBEnvironment {
         throw LMDBError(code, "mdb_env_copyfd2").larchError(path: location.path)
       }
     }
+    try LogMark.remove(fromCopyIn: temporary.descriptor)
     guard fsync(temporary.descriptor) == 0 else {
       throw LMDBError(errno, "fsync").larchError(path: location.path)
     }

@@ -106,6 +106,7 @@ extension LMDBEnvironment {
       return try openWithRoom(options, sizes)
     } catch let error as LMDBError {
       if error.kind == .fileNotFound { throw FileReplaced() }
+      if error.kind == .versionMismatch, LogMark.isSet(path: path) { throw LogMark.missing(path) }
       throw error.larchError(path: path)
     }
   }

@@ -20,6 +20,8 @@ struct StoreLocation: Sendable {
 
   var path: String { directory == "/" ? "/" + name : directory + "/" + name }
   var lockPath: String { path + "-lock" }
+  /// The file of the commit log.
+  var logPath: String { path + "-log" }
 
   init(_ path: String) throws {
     guard !path.utf8.contains(0) else {
@@ -50,15 +52,15 @@ struct StoreLocation: Sendable {
     self.name = name
   }
 
-  /// Refuses a path at which a store keeps its lock file or creates its successor: a file there
+  /// Refuses a path at which a store keeps its lock file or its commit log, or creates its successor: a file there
   /// would separate those who have the store open from those who open it later.
   static func refuseSideFile(_ path: String) throws {
-    for suffix in ["-lock", SuccessorFile.suffix] where path.hasSuffix(suffix) {
+    for suffix in ["-lock", "-log", SuccessorFile.suffix] where path.hasSuffix(suffix) {
       var status = stat()
       guard lstat(String(path.dropLast(suffix.count)), &status) == 0 else { continue }
       throw LarchError(
         .unsuitableFile,
-        "The path is the lock file or a temporary file of a store; choose another path."
+        "The path is the lock file, the commit log or a temporary file of a store; choose another path."
       ) { $0.path = path }
     }
   }

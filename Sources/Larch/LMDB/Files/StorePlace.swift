@@ -67,6 +67,8 @@ extension TemporaryFile {
           throw LMDBError(errno, "unlink")
         }
         guard rename(path, location.path) == 0 else { throw LMDBError(errno, "rename") }
+        // The log of the old file, if that was left behind; the new file does not have its number.
+        unlink(location.logPath)
         if fsync(directory) != 0, errno != EINVAL { throw LMDBError(errno, "fsync") }
       } catch {
         if error.code == EBUSY { throw location.busy }
@@ -98,13 +100,13 @@ extension StoreLocation {
 
   /// Removes the store at this place, unless a process has it open; false if there is none. The
   /// directory is locked. The successor file is removed first: without it, the store is as it was.
-  /// The lock file is removed last: without a store it has no meaning, and the next store removes
-  /// it.
+  /// The lock file and the commit log are removed last: without a store they have no meaning, and the
+  /// next store removes them.
   func removeStore(_ directory: Int32) throws -> Bool {
     do throws(LMDBError) {
       let place = try PlaceLock(path, isExclusive: true)
       if try isInUse() { throw LMDBError(EBUSY, "fcntl") }
-      for name in [SuccessorFile.path(for: path), path, lockPath] {
+      for name in [SuccessorFile.path(for: path), path, lockPath, logPath] {
         guard unlink(name) == 0 || errno == ENOENT else { throw LMDBError(errno, "unlink") }
       }
       if fsync(directory) != 0, errno != EINVAL { throw LMDBError(errno, "fsync") }

@@ -52,6 +52,11 @@ private struct StatisticsCounter {
     var statistics = StoreStatistics()
     statistics.isExact = exact
     statistics.add(space, own: transaction.id)
+    statistics.log = environment.commitLogInUse().map { log in
+      let commits = max(transaction.id, log.checkpoint) - log.checkpoint
+      return StoreStatistics.Log(
+        bytes: log.bytes, checkpoint: log.checkpoint, commits: Int(clamping: commits))
+    }
     var trees = try Trees(transaction, space.info)
     if exact, try !trees.walk(environment) { return nil }
     statistics.collections = try storage.collections(in: transaction).map { stored in

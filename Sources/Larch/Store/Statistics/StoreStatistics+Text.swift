@@ -10,6 +10,11 @@ extension StoreStatistics: CustomStringConvertible {
         + (oldestRead.map { ", the oldest of transaction \($0)" } ?? "")
         + "; \(readerSlots) of \(maximumReaders) slots taken",
     ]
+    if let log {
+      lines.append(
+        "log          \(Self.size(log.bytes)), \(log.commits) commits since the checkpoint at transaction \(log.checkpoint)"
+      )
+    }
     var table = TextTable()
     table.add(["", "entries", "keys", "pages", "bytes", "each", "depth"])
     for collection in collections {

@@ -83,6 +83,17 @@ public struct StoreStatistics: Sendable, Hashable {
     public internal(set) var tree: Tree
   }
 
+  /// The commit log of a store that is open with ``Store/Options/Durability-swift.enum/logged``.
+  public struct Log: Sendable, Hashable {
+    /// The length of the log's file in bytes.
+    public internal(set) var bytes: Int
+    /// The last commit that the store has on the disk without its log. Its pages are kept until the
+    /// next checkpoint, as if a read of it were open.
+    public internal(set) var checkpoint: UInt64
+    /// The number of commits since then.
+    public internal(set) var commits: Int
+  }
+
   /// The length of the file in bytes.
   public internal(set) var fileBytes = 0
   /// The size of a page in bytes.
@@ -98,6 +109,8 @@ public struct StoreStatistics: Sendable, Hashable {
   public internal(set) var mapBytes = 0
   /// The number of the last commit.
   public internal(set) var lastTransaction: UInt64 = 0
+  /// The commit log beside the file; nil if none is in use.
+  public internal(set) var log: Log?
   /// The number of open reads in all processes, without the one that counted.
   public internal(set) var openReads = 0
   /// The snapshot of the oldest open read; nil if none is open.

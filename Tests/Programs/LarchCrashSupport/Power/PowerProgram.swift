@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Larch
+package import Larch
 
 /// A program that is recorded while it runs. It knows the required contents of a store after a
 /// power failure.
@@ -61,7 +61,7 @@ extension Store {
 
 extension CommitLogLimits {
   /// So small that a short run fills both halves many times, and that some commits are too large.
-  static var forPowerFailures: CommitLogLimits {
+  package static var forPowerFailures: CommitLogLimits {
     var limits = CommitLogLimits()
     limits.halfSize = 24 << 10
     limits.record = 8 << 10
