@@ -101,9 +101,7 @@ final class CommitLog: @unchecked Sendable {
   // MARK: Commits
 
   /// Commits a transaction, which ends even if that fails.
-  ///
-  /// - Parameter isDurable: false leaves the flush of its record to the next commit.
-  func commit(_ transaction: LMDBTransaction, isDurable: Bool) throws(LMDBError) {
+  func commit(_ transaction: LMDBTransaction) throws(LMDBError) {
     guard write.hasChanged else {
       // LMDB writes nothing.
       return try transaction.commit()
@@ -126,7 +124,7 @@ final class CommitLog: @unchecked Sendable {
       let place = header.half(of: epoch) + end
       do throws(LMDBError) {
         try file.write(record, at: place)
-        if isDurable { try file.flush() }
+        try file.flush()
         setFlushing(false)
         hasEnded = true
         try transaction.commit()

@@ -66,7 +66,8 @@ extension LMDBEnvironment {
 
   /// Flushes every commit to the disk, for stores that do not flush each commit.
   func sync() throws {
-    if options.isReadOnly { return }
+    // With a log, every commit has been flushed.
+    if options.isReadOnly || options.logsCommits { return }
     try withHandle { handle in
       let code = mdb_env_sync(handle, 1)
       guard code == MDB_SUCCESS else { throw translated(LMDBError(code, "mdb_env_sync")) }

@@ -59,7 +59,8 @@ extension LMDBEnvironment {
     defer { if isObserved { changes.didEndCommit() } }
     do {
       if let commitLog {
-        try commitLog.commit(transaction, isDurable: durability == .durable)
+        // A relaxed commit has one flush too, and promises less.
+        try commitLog.commit(transaction)
       } else {
         setDurability(durability)
         try transaction.commit()

@@ -28,7 +28,7 @@ package enum PowerPrograms {
       return WritingProgram(seed: seed, durability: .durable, count: 24, compacting: 6)
     case "logged": return WritingProgram(seed: seed, durability: .logged)
     case "logged-mixed":
-      return WritingProgram(seed: seed, durability: .logged, slack: 1, isMixed: true)
+      return WritingProgram(seed: seed, durability: .logged, isMixed: true)
     case "logged-compaction":
       return WritingProgram(seed: seed, durability: .logged, count: 24, compacting: 6)
     case "logged-recovery":
