@@ -96,8 +96,11 @@ final class CommitLogFile {
   }
 
   func close() {
-    if isOpen { Foundation.close(descriptor) }
+    guard isOpen else { return }
     isOpen = false
+    // A child process that was forked may have the descriptor, and with it the lock.
+    flock(descriptor, LOCK_UN)
+    Foundation.close(descriptor)
   }
 
   // MARK: Bytes

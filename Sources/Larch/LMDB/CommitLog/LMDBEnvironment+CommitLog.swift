@@ -105,6 +105,9 @@ extension LMDBEnvironment {
   func closeHandle(_ handle: OpaquePointer) {
     if let commitLog {
       self.commitLog = nil
+      #if LARCH_LOG_EVERYTHING
+        ReplayComparison(path: path, options: options).run(handle)
+      #endif
       // Nobody opens the store meanwhile. Without the lock, as when the file was removed, there is
       // nobody who could.
       let place = try? PlaceLock(path, isExclusive: true)

@@ -232,6 +232,11 @@ extension Store.Options {
       }
     result.logsCommits = durability == .logged && !isReadOnly
     result.logLimits = logLimits
+    #if LARCH_LOG_EVERYTHING
+      result.logsCommits = !isReadOnly
+      result.logLimits.halfSize = 64 << 10
+      result.logLimits.record = 16 << 10
+    #endif
     result.maxReaders = maximumReaders
     result.reservedMapSize = initialMapSize
     result.canCreate = createsFile && !isReadOnly && evolution != .check
