@@ -104,8 +104,10 @@ final class CommitLog: @unchecked Sendable {
 
   /// Commits a transaction, which ends even if that fails.
   ///
-  /// - Parameter isDurable: false leaves the flush of its record to the next commit.
-  func commit(_ transaction: LMDBTransaction, isDurable: Bool) throws(LMDBError) {
+  /// A relaxed commit is flushed too: it is promised that at most the newest one is lost, and without
+  /// the flush all since the last one would be. One flush is also what a relaxed commit costs without
+  /// a log.
+  func commit(_ transaction: LMDBTransaction) throws(LMDBError) {
     guard write.hasChanged else {
       // LMDB writes nothing.
       return try transaction.commit()
@@ -128,7 +130,7 @@ final class CommitLog: @unchecked Sendable {
       let place = header.half(of: epoch) + end
       do throws(LMDBError) {
         try file.write(record, at: place)
-        if isDurable { try file.flush() }
+        try file.flush()
         setFlushing(false)
         hasEnded = true
         try transaction.commit()

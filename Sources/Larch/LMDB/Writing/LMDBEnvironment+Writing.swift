@@ -59,7 +59,7 @@ extension LMDBEnvironment {
     defer { if isObserved { changes.didEndCommit() } }
     do {
       if let commitLog {
-        try commitLog.commit(transaction, isDurable: durability == .durable)
+        try commitLog.commit(transaction)
       } else {
         setDurability(durability)
         try transaction.commit()

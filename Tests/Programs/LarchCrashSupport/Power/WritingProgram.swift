@@ -40,7 +40,7 @@ struct WritingProgram: PowerProgram {
         store = try WriterStates.open(storePath(directory), durability: durability)
       }
       let isDurable = isMixed && number % 5 == 0
-      _ = try states.write(to: store, durability: isDurable ? .durable : .storeDefault)
+      _ = try states.write(to: store, durability: isDurable ? .durable : isMixed ? .relaxed : .storeDefault)
       mark(PowerMark(kind: PowerMark.acknowledged, number: number))
       if isMixed, number % 7 == 0 { try store.sync() }
       // This one must exist, whatever may be missing.
