@@ -180,6 +180,8 @@ final class CommitLog: @unchecked Sendable {
     failure = error
     changed.broadcast()
     // For whoever opens the store while others read it; without it the log is followed in any case.
+    // A clean header has no checkpoint that could be followed, and the store has all itself.
+    guard header.state == .inUse else { return }
     var failed = header
     failed.number += 1
     failed.state = .failed
