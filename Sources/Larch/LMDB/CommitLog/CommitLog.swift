@@ -157,6 +157,9 @@ final class CommitLog: @unchecked Sendable {
   private func seal(_ record: inout [UInt8]) -> UInt64 {
     var sum = LogChecksum(seed: checksum)
     record.withUnsafeMutableBytes { bytes in
+      bytes.storeBytes(
+        of: UInt32(truncatingIfNeeded: header.number).littleEndian,
+        toByteOffset: CommitLogFormat.headerNumberPlace, as: UInt32.self)
       sum.add(UnsafeRawBufferPointer(rebasing: bytes[8...]))
       bytes.storeBytes(of: sum.value.littleEndian, as: UInt64.self)
     }

@@ -82,6 +82,18 @@ struct LogMark {
     return false
   }
 
+  /// The greater number of a transaction in the meta pages.
+  func newestTransaction() throws(LMDBError) -> UInt64 {
+    var newest: UInt64 = 0
+    for slot in 0..<2 {
+      var number: UInt64 = 0
+      let got = try Self.read(
+        &number, descriptor, slot * pageSize + PageLayout.transactionOffset)
+      if got == 8 { newest = max(newest, number) }
+    }
+    return newest
+  }
+
   private static func read<T>(
     _ value: inout T, _ descriptor: Int32, _ place: Int
   ) throws(LMDBError) -> Int {
