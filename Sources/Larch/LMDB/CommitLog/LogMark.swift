@@ -94,6 +94,15 @@ struct LogMark {
     return newest
   }
 
+  /// Whether the store at a path is marked.
+  static func isSet(path: String) throws(LMDBError) -> Bool {
+    let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else { throw LMDBError(errno, "open") }
+    defer { Foundation.close(descriptor) }
+    guard let pageSize = try pageSize(descriptor) else { return false }
+    return try LogMark(descriptor: descriptor, pageSize: pageSize).isSet()
+  }
+
   private static func read<T>(
     _ value: inout T, _ descriptor: Int32, _ place: Int
   ) throws(LMDBError) -> Int {
