@@ -101,6 +101,10 @@ final class CommitLog: @unchecked Sendable {
   // MARK: Commits
 
   /// Commits a transaction, which ends even if that fails.
+  ///
+  /// A relaxed commit is flushed too: it is promised that at most the newest one is lost, and without
+  /// the flush all since the last one would be. One flush is also what a relaxed commit costs without
+  /// a log.
   func commit(_ transaction: LMDBTransaction) throws(LMDBError) {
     guard write.hasChanged else {
       // LMDB writes nothing.
@@ -151,6 +155,9 @@ final class CommitLog: @unchecked Sendable {
   private func seal(_ record: inout [UInt8]) -> UInt64 {
     var sum = LogChecksum(seed: checksum)
     record.withUnsafeMutableBytes { bytes in
+      bytes.storeBytes(
+        of: UInt32(truncatingIfNeeded: header.number).littleEndian,
+        toByteOffset: CommitLogFormat.headerNumberPlace, as: UInt32.self)
       sum.add(UnsafeRawBufferPointer(rebasing: bytes[8...]))
       bytes.storeBytes(of: sum.value.littleEndian, as: UInt64.self)
     }
@@ -174,6 +181,8 @@ final class CommitLog: @unchecked Sendable {
     failure = error
     changed.broadcast()
     // For whoever opens the store while others read it; without it the log is followed in any case.
+    // A clean header has no checkpoint that could be followed, and the store has all itself.
+    guard header.state == .inUse else { return }
     var failed = header
     failed.number += 1
     failed.state = .failed

@@ -13,6 +13,8 @@ enum CommitLogFormat {
   static let headerSize = 512
   static let firstHalf = 2 * headerDistance
   static let recordHeaderSize = 32
+  /// Where a record has the number of the header that counted when it was written.
+  static let headerNumberPlace = 28
   /// The part of a meta page that LMDB writes.
   static let metaSize = PageLayout.metaEnd
 }

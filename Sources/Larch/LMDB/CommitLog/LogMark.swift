@@ -82,6 +82,27 @@ struct LogMark {
     return false
   }
 
+  /// The greater number of a transaction in the meta pages.
+  func newestTransaction() throws(LMDBError) -> UInt64 {
+    var newest: UInt64 = 0
+    for slot in 0..<2 {
+      var number: UInt64 = 0
+      let got = try Self.read(
+        &number, descriptor, slot * pageSize + PageLayout.transactionOffset)
+      if got == 8 { newest = max(newest, number) }
+    }
+    return newest
+  }
+
+  /// Whether the store at a path is marked.
+  static func isSet(path: String) throws(LMDBError) -> Bool {
+    let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else { throw LMDBError(errno, "open") }
+    defer { Foundation.close(descriptor) }
+    guard let pageSize = try pageSize(descriptor) else { return false }
+    return try LogMark(descriptor: descriptor, pageSize: pageSize).isSet()
+  }
+
   private static func read<T>(
     _ value: inout T, _ descriptor: Int32, _ place: Int
   ) throws(LMDBError) -> Int {
@@ -146,14 +167,6 @@ struct LogMark {
     let mark = LogMark(descriptor: descriptor, pageSize: pageSize)
     try mark.write(version: PageLayout.version)
     try mark.write(identity: 0)
-  }
-
-  /// Whether a store is marked, read from its first meta page.
-  static func isSet(path: String) -> Bool {
-    guard let file = try? PageFile(path: path), let pair = try? MetaPage.readPair(file) else {
-      return false
-    }
-    return pair.first.isMarked || pair.second?.isMarked == true
   }
 
   /// The page size of a store, as its first meta page says; nil if that is impossible.

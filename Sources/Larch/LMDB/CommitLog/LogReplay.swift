@@ -5,6 +5,8 @@ struct LogReplay {
   /// A record, with its place in `bytes`.
   struct Record {
     let transaction: UInt64
+    /// The lower half of the number of the header that counted then.
+    let header: UInt32
     let range: Range<Int>
     let isSecond: Bool
   }
@@ -54,13 +56,24 @@ struct LogReplay {
         let number = UInt64(
           littleEndian: bytes.loadUnaligned(fromByteOffset: place + 16, as: UInt64.self))
         if let last = records.last, number != last.transaction &+ 1 { return }
+        let header = UInt32(
+          littleEndian: bytes.loadUnaligned(
+            fromByteOffset: place + CommitLogFormat.headerNumberPlace, as: UInt32.self))
         records.append(
-          Record(transaction: number, range: place..<place + length, isSecond: isSecond))
+          Record(
+            transaction: number, header: header, range: place..<place + length, isSecond: isSecond))
         seed = sum.value
         place += length
       }
     }
     return records
+  }
+
+  /// Whether a record was written with a newer header than this one.
+  func isBeyond(_ header: CommitLogHeader) -> Bool {
+    records.contains {
+      Int32(bitPattern: $0.header &- UInt32(truncatingIfNeeded: header.number)) > 0
+    }
   }
 
   /// Applies all records in one transaction.

@@ -101,6 +101,12 @@ struct LogSettling {
   ) throws {
     let replay = try LogReplay(log, header)
     let last = replay.records.last?.transaction ?? header.checkpoint
+    // A record is on the disk before its commit is in the file. A file that has gone further than its
+    // log has an older log, or a damaged one; and the pages of a checkpoint before the newest may have
+    // been used again.
+    if try mark.newestTransaction() > last || replay.isBeyond(header) {
+      throw LogMark.missing(path)
+    }
     try restore(header, mark, before: replay.records.isEmpty ? last &+ 1 : last)
     // It has the number of a state that is gone.
     guard unlink(path + "-lock") == 0 || errno == ENOENT else { throw LMDBError(errno, "unlink") }

@@ -106,7 +106,6 @@ extension LMDBEnvironment {
       return try openWithRoom(options, sizes)
     } catch let error as LMDBError {
       if error.kind == .fileNotFound { throw FileReplaced() }
-      if error.kind == .versionMismatch, LogMark.isSet(path: path) { throw LogMark.missing(path) }
       throw error.larchError(path: path)
     }
   }
@@ -271,7 +270,15 @@ extension LMDBEnvironment {
     let map = { () throws(LMDBError) in
       try Self.map(path: self.path, options: options, sizes: sizes, lock)
     }
-    let opened = try isMarked ? LogMark.withoutMark(path: path, map) : map()
+    let opened: OpenedHandle
+    do throws(LMDBError) {
+      opened = try isMarked ? LogMark.withoutMark(path: path, map) : map()
+    } catch {
+      if error.kind == .versionMismatch, try LogMark.isSet(path: path) {
+        throw LogMark.missing(path)
+      }
+      throw error
+    }
     do {
       try checkOpened(opened)
     } catch {

@@ -59,7 +59,6 @@ extension LMDBEnvironment {
     defer { if isObserved { changes.didEndCommit() } }
     do {
       if let commitLog {
-        // A relaxed commit has one flush too, and promises less.
         try commitLog.commit(transaction)
       } else {
         setDurability(durability)
