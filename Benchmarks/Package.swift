@@ -31,10 +31,15 @@ let package = Package(
     .target(
       name: "LarchShapesMemberwise",
       dependencies: ["Workload", .product(name: "Larch", package: "Larch")]),
+    // And once more with logged commits, for the operations that write.
+    .target(
+      name: "LarchShapesLogged",
+      dependencies: ["Workload", .product(name: "Larch", package: "Larch")]),
     .executableTarget(
       name: "larch-bench",
       dependencies: [
-        "BenchmarkFigures", "CEngines", "LarchShapes", "LarchShapesMemberwise", "Workload",
+        "BenchmarkFigures", "CEngines", "LarchShapes", "LarchShapesMemberwise",
+        "LarchShapesLogged", "Workload",
         .product(name: "Larch", package: "Larch"),
       ]),
     // Apart from the rest, because CI builds it at every change: it needs neither the peers nor
@@ -57,7 +62,10 @@ let settings: [SwiftSetting] = [
 ]
 for target in package.targets where target.type != .system && target.name != "CEngines" {
   target.swiftSettings = settings
-  if target.name == "LarchShapesMemberwise" { target.swiftSettings?.append(.define("MEMBERWISE")) }
+  if target.name == "LarchShapesMemberwise" || target.name == "LarchShapesLogged" {
+    target.swiftSettings?.append(.define("MEMBERWISE"))
+  }
+  if target.name == "LarchShapesLogged" { target.swiftSettings?.append(.define("LOGGED")) }
 }
 
 // Peers that are compared where they are installed. Scripts/bench.sh names those that it found;

@@ -90,7 +90,8 @@ enum Palette {
   static let quiet = "#777777"
 
   private static let known = [
-    "lmdb": "#888888", "larch": "#1b7837", "larch-m": "#7fbf7b", "larch-log": "#d9f0d3", "sqlite": "#2166ac",
+    "lmdb": "#888888", "larch": "#1b7837", "larch-m": "#7fbf7b", "larch-log": "#d9f0d3",
+    "sqlite": "#2166ac",
     "rocksdb": "#d6604d", "leveldb": "#f4a582", "grdb": "#92c5de",
   ]
 
@@ -102,7 +103,8 @@ enum Palette {
 /// What peers are called where there is room for it.
 func title(of peer: String) -> String {
   let titles = [
-    "lmdb": "raw LMDB", "larch": "Larch", "larch-m": "Larch memberwise", "larch-log": "Larch logged",
+    "lmdb": "raw LMDB", "larch": "Larch", "larch-m": "Larch memberwise",
+    "larch-log": "Larch logged",
     "sqlite": "SQLite",
     "rocksdb": "RocksDB", "leveldb": "LevelDB", "grdb": "GRDB",
   ]

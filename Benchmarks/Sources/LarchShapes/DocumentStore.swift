@@ -19,7 +19,7 @@ package final class DocumentStore: ShapeStore {
   private let store: Store
 
   package init(path: String) throws {
-    store = try Store(at: path, for: Document.self)
+    store = try Store(at: path, for: Document.self, options: LarchPeer.options)
   }
 
   package func close() { store.close() }

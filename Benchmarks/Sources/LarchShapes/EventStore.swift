@@ -27,7 +27,7 @@ package final class EventStore: ShapeStore {
   private let store: Store
 
   package init(path: String) throws {
-    store = try Store(at: path, for: Event.self)
+    store = try Store(at: path, for: Event.self, options: LarchPeer.options)
   }
 
   package func close() { store.close() }

@@ -32,7 +32,8 @@ package final class GraphStore: ShapeStore {
   private let store: Store
 
   package init(path: String) throws {
-    store = try Store(at: path, for: Place.self, Member.self, Circle.self)
+    store = try Store(
+      at: path, for: Place.self, Member.self, Circle.self, options: LarchPeer.options)
   }
 
   package func close() { store.close() }

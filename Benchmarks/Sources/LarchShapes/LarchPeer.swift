@@ -4,13 +4,24 @@ package import Workload
 /// Larch with records of every shape, as its users write them.
 ///
 /// These files are compiled twice: here, and through the link `LarchShapesMemberwise` as a module of
-/// its own, in which every record is `MemberwiseCoded`. So both columns run the same lines.
+/// its own, in which every record is `MemberwiseCoded`. So both columns run the same lines. A third time,
+/// through `LarchShapesLogged`, also the commits are logged.
 package enum LarchPeer {
-  #if MEMBERWISE
+  #if LOGGED
+    package static let name = "larch-log"
+  #elseif MEMBERWISE
     package static let name = "larch-m"
   #else
     package static let name = "larch"
   #endif
+
+  static var options: Store.Options {
+    var options = Store.Options()
+    #if LOGGED
+      options.durability = .logged
+    #endif
+    return options
+  }
 
   package static var events: any StoreEngine.Type { EventStore.self }
   package static var orders: any StoreEngine.Type { OrderStore.self }

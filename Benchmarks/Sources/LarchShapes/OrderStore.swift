@@ -43,7 +43,7 @@ package final class OrderStore: ShapeStore {
   private let store: Store
 
   package init(path: String) throws {
-    store = try Store(at: path, for: Order.self)
+    store = try Store(at: path, for: Order.self, options: LarchPeer.options)
   }
 
   package func close() { store.close() }

@@ -19,7 +19,7 @@ package final class ReadingStore: ShapeStore {
   private let store: Store
 
   package init(path: String) throws {
-    store = try Store(at: path, for: Reading.self)
+    store = try Store(at: path, for: Reading.self, options: LarchPeer.options)
   }
 
   package func close() { store.close() }

@@ -18,7 +18,7 @@ package final class ScoreStore: ShapeStore {
   private let store: Store
 
   package init(path: String) throws {
-    store = try Store(at: path, for: Score.self)
+    store = try Store(at: path, for: Score.self, options: LarchPeer.options)
   }
 
   package func close() { store.close() }

@@ -17,7 +17,7 @@ package final class TagStore: ShapeStore {
   private let store: Store
 
   package init(path: String) throws {
-    store = try Store(at: path, for: Item.self)
+    store = try Store(at: path, for: Item.self, options: LarchPeer.options)
   }
 
   package func close() { store.close() }

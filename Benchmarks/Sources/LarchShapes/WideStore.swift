@@ -25,7 +25,7 @@ package final class WideStore: ShapeStore {
   private let store: Store
 
   package init(path: String) throws {
-    store = try Store(at: path, for: Wide.self)
+    store = try Store(at: path, for: Wide.self, options: LarchPeer.options)
   }
 
   package func close() { store.close() }

@@ -181,7 +181,7 @@ struct Arguments {
   }
 
   func isMemberwise(_ peer: String) -> Bool {
-    peer == "larch-m" || peer == "larch-log"
+    ["larch-m", "larch-log"].contains(peer)
   }
 
   private static func positive(_ option: String, _ value: String) throws -> Int {

@@ -54,7 +54,7 @@ package class TransactionWatcher {
   /// A tree was opened, and created if it was not there.
   func didCreate(_ tree: UInt32) {}
 
-  /// What was told last did not happen.
+  /// The change of the last call did not happen.
   func didNotChange() {}
 
   // MARK: Children

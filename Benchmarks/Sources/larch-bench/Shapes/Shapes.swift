@@ -1,16 +1,18 @@
 import LarchShapes
+import LarchShapesLogged
 import LarchShapesMemberwise
 import Workload
 
 private typealias Plain = LarchShapes.LarchPeer
 private typealias Memberwise = LarchShapesMemberwise.LarchPeer
+private typealias Logged = LarchShapesLogged.LarchPeer
 
 extension Benchmark {
   /// Eight shapes of records, beside SQLite; raw LMDB is the unit where it is written.
   static var shapes: Benchmark {
     Benchmark(
       parts: [events, orders, documents, wide, scores, tags, graph, readings],
-      peers: ["lmdb", "larch", "larch-m", "sqlite"] + grdb("events").map { $0.peer },
+      peers: ["lmdb", "larch", "larch-m", "larch-log", "sqlite"] + grdb("events").map { $0.peer },
 
       optionalPeers: ["grdb": "build again with LARCH_BENCH_GRDB=/path/to/GRDB.swift"],
       units: ["lmdb", "sqlite"], yardstick: "sqlite",
@@ -59,7 +61,9 @@ extension Benchmark {
     ]
     return Part(
       name: "events",
-      peers: [RawLMDBEvents.self, Plain.events, Memberwise.events, SQLiteEvents.self]
+      peers: [
+        RawLMDBEvents.self, Plain.events, Memberwise.events, Logged.events, SQLiteEvents.self,
+      ]
         + grdb("events"),
       operations: operations, expected: make.expected)
   }
@@ -88,7 +92,8 @@ extension Benchmark {
       },
     ]
     return Part(
-      name: "orders", peers: [Plain.orders, Memberwise.orders, SQLiteOrders.self] + grdb("orders"),
+      name: "orders",
+      peers: [Plain.orders, Memberwise.orders, Logged.orders, SQLiteOrders.self] + grdb("orders"),
       operations: operations, expected: make.expected)
   }
 
@@ -117,7 +122,10 @@ extension Benchmark {
     ]
     return Part(
       name: "documents",
-      peers: [RawLMDBDocuments.self, Plain.documents, Memberwise.documents, SQLiteDocuments.self]
+      peers: [
+        RawLMDBDocuments.self, Plain.documents, Memberwise.documents, Logged.documents,
+        SQLiteDocuments.self,
+      ]
         + grdb("documents"),
       operations: operations, expected: make.expected)
   }
@@ -142,7 +150,8 @@ extension Benchmark {
       },
     ]
     return Part(
-      name: "wide", peers: [Plain.wide, Memberwise.wide, SQLiteWide.self] + grdb("wide"),
+      name: "wide",
+      peers: [Plain.wide, Memberwise.wide, Logged.wide, SQLiteWide.self] + grdb("wide"),
       operations: operations, expected: make.expected)
   }
 
@@ -169,7 +178,8 @@ extension Benchmark {
       },
     ]
     return Part(
-      name: "scores", peers: [Plain.scores, Memberwise.scores, SQLiteScores.self] + grdb("scores"),
+      name: "scores",
+      peers: [Plain.scores, Memberwise.scores, Logged.scores, SQLiteScores.self] + grdb("scores"),
       operations: operations, expected: make.expected)
   }
 
@@ -191,7 +201,8 @@ extension Benchmark {
       },
     ]
     return Part(
-      name: "tags", peers: [Plain.tags, Memberwise.tags, SQLiteTags.self] + grdb("tags"),
+      name: "tags",
+      peers: [Plain.tags, Memberwise.tags, Logged.tags, SQLiteTags.self] + grdb("tags"),
       operations: operations, expected: make.expected)
   }
 
@@ -226,7 +237,8 @@ extension Benchmark {
       },
     ]
     return Part(
-      name: "graph", peers: [Plain.graph, Memberwise.graph, SQLiteGraph.self] + grdb("graph"),
+      name: "graph",
+      peers: [Plain.graph, Memberwise.graph, Logged.graph, SQLiteGraph.self] + grdb("graph"),
       operations: operations
     ) { size in
       var result = make.expected(size)
@@ -267,7 +279,8 @@ extension Benchmark {
     ]
     return Part(
       name: "readings",
-      peers: [Plain.readings, Memberwise.readings, SQLiteReadings.self] + grdb("readings"),
+      peers: [Plain.readings, Memberwise.readings, Logged.readings, SQLiteReadings.self]
+        + grdb("readings"),
       operations: operations, expected: make.expected)
   }
 }

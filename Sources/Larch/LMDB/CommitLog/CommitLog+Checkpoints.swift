@@ -215,7 +215,8 @@ extension CommitLog {
           nanoseconds: lastCommit.nanoseconds &+ Int64(limits.idle.inSeconds * 1e9))
         let isWoken = changed.wait(mutex, until: due)
         if !isWoken, pending == nil, state == .inUse, commits > 0,
-          MonotonicTime.now.nanoseconds >= lastCommit.nanoseconds &+ Int64(limits.idle.inSeconds * 1e9)
+          MonotonicTime.now.nanoseconds >= lastCommit.nanoseconds
+            &+ Int64(limits.idle.inSeconds * 1e9)
         {
           tryCheckpoint()
         }

@@ -164,7 +164,7 @@ final class CommitLog: @unchecked Sendable {
     return sum.value
   }
 
-  /// Removes the record of a commit that failed, before anybody is told. If that fails too, the
+  /// Removes the record of a commit that failed, before its caller gets the error. If that fails too, the
   /// outcome is unknown until the store was opened again.
   private func takeBack(at place: Int) {
     do throws(LMDBError) {

@@ -103,7 +103,9 @@ struct CommitLogHeader: Equatable {
       let halfSize = Int(exactly: number(56)), halfSize > 0, halfSize <= 1 << 40
     else { return nil }
     let pageSize = Int(small(64))
-    guard PageLayout.pageSizes.contains(pageSize), pageSize & (pageSize - 1) == 0 else { return nil }
+    guard PageLayout.pageSizes.contains(pageSize), pageSize & (pageSize - 1) == 0 else {
+      return nil
+    }
     self.state = state
     self.number = number(16)
     identity = number(24)

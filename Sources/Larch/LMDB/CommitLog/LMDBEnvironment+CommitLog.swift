@@ -67,8 +67,9 @@ extension LMDBEnvironment {
       let mark = LogMark(descriptor: descriptor, pageSize: pageSize)
       try mark.name(identity)
       try StoreLocation(path).flushDirectory()
-      return CommitLog(file: file, handle: handle, mark: mark, header: header, limits: options.logLimits)
-      { [unowned self] tree in
+      return CommitLog(
+        file: file, handle: handle, mark: mark, header: header, limits: options.logLimits
+      ) { [unowned self] tree in
         guard let name = treeNames.withLock({ $0[tree] }),
           let flags = treeFlags.withLock({ $0[tree] })
         else { return nil }

@@ -34,7 +34,9 @@ struct LogReplay {
     if let next = found[1].first { first.removeAll { $0.transaction >= next.transaction } }
     var records: [Record] = []
     for record in first + found[1] {
-      guard record.transaction == (records.last?.transaction ?? header.checkpoint) &+ 1 else { break }
+      guard record.transaction == (records.last?.transaction ?? header.checkpoint) &+ 1 else {
+        break
+      }
       records.append(record)
     }
     self.records = records
@@ -47,7 +49,9 @@ struct LogReplay {
       while place + CommitLogFormat.recordHeaderSize <= bytes.count {
         let length = Int(
           UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: place + 8, as: UInt32.self)))
-        guard length >= CommitLogFormat.recordHeaderSize, length <= bytes.count - place else { return }
+        guard length >= CommitLogFormat.recordHeaderSize, length <= bytes.count - place else {
+          return
+        }
         var sum = LogChecksum(seed: seed)
         sum.add(UnsafeRawBufferPointer(rebasing: bytes[place + 8..<place + length]))
         let stored = UInt64(

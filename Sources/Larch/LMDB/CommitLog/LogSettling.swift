@@ -23,7 +23,7 @@ struct LogSettling {
       guard let found = try CommitLogFile.open(for: path) else { return .nothing }
       log = found
     } catch {
-      // A reader who may not write beside one who logs: it is told what it needs.
+      // A reader without the permission to write: the error says what it needs.
       throw needsWriting(error)
     }
     defer { log.close() }
@@ -159,7 +159,9 @@ struct LogSettling {
           of: number, toByteOffset: PageLayout.transactionOffset, as: UInt64.self)
       }
       let place = off_t(Int(slot) * header.pageSize)
-      let written = page.withUnsafeBytes { pwrite(mark.descriptor, $0.baseAddress, $0.count, place) }
+      let written = page.withUnsafeBytes {
+        pwrite(mark.descriptor, $0.baseAddress, $0.count, place)
+      }
       guard written == page.count else { throw LMDBError(written < 0 ? errno : EIO, "pwrite") }
     }
     let meta = page(header)

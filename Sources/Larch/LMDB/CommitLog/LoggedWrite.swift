@@ -1,7 +1,7 @@
 /// The record of a write in the commit log, made while the write runs.
 ///
-/// It is told of each change by the functions of `LMDB/Access`, as those who observe the store are,
-/// and passes on to them what they want to know. A change is noted before LMDB makes it, since its key
+/// The functions of `LMDB/Access` call it for each change, as they call those who observe the store. It
+/// also passes the calls on to them. A change is noted before LMDB makes it, since its key
 /// may lie in a page that the change moves, and is taken back if LMDB changes nothing.
 ///
 /// Used only by the thread that has the write lock.
@@ -75,7 +75,7 @@ final class LoggedWrite: TransactionWatcher {
     }
   }
 
-  // MARK: What is told
+  // MARK: Changes
 
   override func willPut(
     _ tree: UInt32, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer

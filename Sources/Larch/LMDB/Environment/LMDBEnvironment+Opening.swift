@@ -155,7 +155,8 @@ extension LMDBEnvironment {
   ) throws -> (OpenedHandle, ReplacementMark?) {
     // Held until LMDB has opened both files: nobody may replace them meanwhile.
     let door = try Door(self)
-    var (opened, other) = try openClaimed(door.place, options, sizes, isMarked: door.found == .inUse)
+    var (opened, other) = try openClaimed(
+      door.place, options, sizes, isMarked: door.found == .inUse)
     do {
       let mark = try FileSwap.mark(of: opened.handle)
       if mark == nil, let other { throw foreignError(other, opened.lockFile) }

@@ -179,7 +179,8 @@ final class LMDBRegistry: @unchecked Sendable {
 
 extension LMDBEnvironment {
   fileprivate func checkCompatible(_ other: Options) throws {
-    guard options.isReadOnly == other.isReadOnly, options.durability == other.durability, options.logsCommits == other.logsCommits,
+    guard options.isReadOnly == other.isReadOnly, options.durability == other.durability,
+      options.logsCommits == other.logsCommits,
       options.maxDatabases >= other.maxDatabases
     else {
       throw LarchError(

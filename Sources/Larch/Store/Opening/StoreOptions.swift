@@ -106,8 +106,8 @@ extension Store {
     package var watchesFile = true
     /// The number of records in one step of an index build; nil for a good one.
     package var indexBatchSize: Int?
-  /// The sizes of the commit log.
-  package var logLimits = CommitLogLimits()
+    /// The sizes of the commit log.
+    package var logLimits = CommitLogLimits()
 
     /// The default options.
     public init() {}

@@ -65,7 +65,8 @@ struct WritingProgram: PowerProgram {
     for suffix in ["-log", ""] {
       let bytes = try Data(contentsOf: URL(fileURLWithPath: storePath(hidden) + suffix))
       let copy = open(storePath(directory) + suffix, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-      guard copy >= 0, bytes.withUnsafeBytes({ write(copy, $0.baseAddress, $0.count) }) == bytes.count,
+      guard copy >= 0,
+        bytes.withUnsafeBytes({ write(copy, $0.baseAddress, $0.count) }) == bytes.count,
         fsync(copy) == 0, close(copy) == 0
       else { throw Mismatch("cannot copy a store in use: \(errno)") }
     }
