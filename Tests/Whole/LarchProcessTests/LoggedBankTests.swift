@@ -56,4 +56,57 @@ struct LoggedBankTests {
     #expect(try store.verify().isClean)
     #expect(!FileManager.default.fileExists(atPath: directory.store + "-log"))
   }
+
+  @Test("A reader sees the log of the writer, and its copies need none")
+  func readBeside() throws {
+    let directory = try CrashDirectory()
+    let bank = SharedBank(seed: runSeed)
+    try bank.make(at: directory.store, transfers: 50)
+    let beacon = try Beacon(path: directory.beacon)
+    beacon[.acknowledged(0)] = 50
+    beacon[.attempted(0)] = 50
+    func startWriter(until number: Int) throws -> Child {
+      let child = try Child(
+        ["logged-teller", directory.store, directory.beacon, "\(runSeed)"], in: directory.path)
+      while beacon[.acknowledged(0)] < number {
+        guard child.isRunning else { throw Mismatch(child.output) }
+        usleep(1000)
+      }
+      return child
+    }
+    let child = try startWriter(until: 80)
+    // The writer closes the store and opens it again at times, and then others may open it.
+    for durability in [Store.Options.Durability.durable, .logged] {
+      var code: LarchError.Code?
+      while code != .busy {
+        code =
+          caught {
+            try SharedBank.open(at: directory.store) { $0.durability = durability }.close()
+          }?
+          .code
+        guard child.isRunning else { throw Mismatch(child.output) }
+      }
+    }
+    let store = try SharedBank.open(at: directory.store) { $0.isReadOnly = true }
+    defer { store.close() }
+    // The writer opens the store again at times.
+    var log: StoreStatistics.Log?
+    while log == nil { log = try store.statistics(exact: false).log }
+    let found = try #require(log)
+    #expect(found.bytes > 0 && found.checkpoint > 0)
+    let copy = directory.path + "/copy.larch"
+    try store.backup(to: copy)
+    let least = beacon[.acknowledged(0)]
+    try child.killHard()
+    for _ in 0..<2 {
+      let copied = try SharedBank.open(at: copy) { $0.isVerified = true }
+      try bank.checkEverything(try copied.read { try bank.contents($0) })
+      #expect(try copied.verify().isClean)
+      try copied.write { tx throws in try bank.move(1, teller: 1, in: tx) {} }
+      copied.close()
+    }
+    // The writer is dead, and this reader is proof that the system has all that it wrote.
+    try startWriter(until: least + 20).killHard()
+    #expect(try store.read { try bank.check($0) }[0] >= least + 20)
+  }
 }

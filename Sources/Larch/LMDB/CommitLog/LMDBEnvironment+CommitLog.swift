@@ -26,13 +26,21 @@ struct Door: ~Copyable {
         found = .inUse
         return
       }
-      if options.logsCommits, try LogSettling.isOpenElsewhere(path, place.descriptor) {
+      if options.logsCommits, try Self.isWrittenElsewhere(path, place.descriptor) {
         throw environment.openElsewhere(place)
       }
       self.place = place
       found = .nothing
       return
     }
+  }
+
+  /// Readers do no harm, and see what is logged like every commit.
+  private static func isWrittenElsewhere(
+    _ path: String, _ descriptor: Int32
+  ) throws(LMDBError) -> Bool {
+    if let answer = FileClaim.isWritable(elsewhere: descriptor) { return answer }
+    return try LogSettling.isOpenElsewhere(path, descriptor)
   }
 }
 
@@ -41,7 +49,7 @@ extension LMDBEnvironment {
   fileprivate func openElsewhere(_ place: borrowing PlaceLock) -> LarchError {
     LarchError(
       .busy,
-      "Another process has the store open, and only one may have a store whose commits are logged; close it there, or open it here with `durability: .durable`."
+      "Another process has the store open for writing, and only one may write a store whose commits are logged; close it there, or open it here with `durability: .durable`."
     ) {
       $0.path = path
       if let holder = FileClaim.other(than: nil, place.descriptor) {

@@ -51,6 +51,9 @@ extension LMDBEnvironment {
 
   private func resize(_ handle: OpaquePointer, to size: Int) throws {
     do {
+      // The thread of the log looks at the map too.
+      commitLog?.mutex.lock()
+      defer { commitLog?.mutex.unlock() }
       try map.resize(handle, to: size)
     } catch {
       // The old map is gone in any case.

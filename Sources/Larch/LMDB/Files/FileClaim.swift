@@ -14,8 +14,8 @@ internal import Foundation
 ///
 /// See docs/decisions/0016-a-claim-on-the-file.md.
 enum FileClaim {
-  /// The bytes of claims: 39 bits for the lock file, 22 for the process. The bytes from `end` on
-  /// are for other locks.
+  /// The bytes of claims: 39 bits for the lock file, 22 for the process. The byte at `end` is for all who
+  /// may write.
   static let start: Int64 = 1 << 61
   static let end: Int64 = 1 << 62
   private static let processBits: Int64 = 22
@@ -61,8 +61,21 @@ enum FileClaim {
     return larch_share_bytes(descriptor, lockFile.firstByte + process, 1) == 0
   }
 
+  /// Shows also that the process may write. Nobody may log commits beside it.
+  static func takeWriting(_ descriptor: Int32) {
+    _ = larch_share_bytes(descriptor, end, 1)
+  }
+
+  /// Whether another process has the file open and may write it; nil if the file system has no such
+  /// locks.
+  static func isWritable(elsewhere descriptor: Int32) -> Bool? {
+    var (first, last) = (Int64(-1), Int64(-1))
+    let answer = larch_find_lock(descriptor, end, 1, &first, &last)
+    return answer < 0 ? nil : answer > 0
+  }
+
   static func drop(_ descriptor: Int32) {
-    larch_unlock_bytes(descriptor, start, end - start)
+    larch_unlock_bytes(descriptor, start, end - start + 1)
   }
 
   /// Another process that has the file open with another lock file; without `lockFile`, any other
