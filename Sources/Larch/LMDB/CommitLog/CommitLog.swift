@@ -10,6 +10,8 @@ package struct CommitLogLimits: Sendable {
   package var growth = 16 << 20
   /// A checkpoint begins when nothing was committed for so long.
   package var idle = Duration.seconds(5)
+  /// What is done wrong on purpose; see `CommitLogFaults`.
+  package var faults: CommitLogFaults = []
 
   package init() {}
 }
@@ -66,6 +68,8 @@ final class CommitLog: @unchecked Sendable {
   var hasThread = false
   /// How many checkpoints were completed.
   var checkpoints = 0
+  /// How many records were logged.
+  private var logged = 0
 
   init(
     file: CommitLogFile, handle: OpaquePointer, mark: LogMark, header: CommitLogHeader,
@@ -130,10 +134,11 @@ final class CommitLog: @unchecked Sendable {
       let place = header.half(of: epoch) + end
       do throws(LMDBError) {
         try file.write(record, at: place)
-        try file.flush()
+        if limits.faults.isDisjoint(with: [.noFlush, .lateFlush]) { try file.flush() }
         setFlushing(false)
         hasEnded = true
-        try transaction.commit()
+        try commitPages(of: transaction)
+        if limits.faults.contains(.lateFlush) { try file.flush() }
       } catch {
         takeBack(at: place)
         throw error
@@ -166,9 +171,20 @@ final class CommitLog: @unchecked Sendable {
     return sum.value
   }
 
+  /// Lets LMDB commit a transaction whose record is in the log.
+  private func commitPages(of transaction: LMDBTransaction) throws(LMDBError) {
+    logged += 1
+    if limits.faults.contains(.failedCommits), logged % 6 == 0 {
+      transaction.abort()
+      throw LMDBError(ENOSPC, "mdb_txn_commit")
+    }
+    try transaction.commit()
+  }
+
   /// Removes the record of a commit that failed, before anybody is told. If that fails too, the
   /// outcome is unknown until the store was opened again.
   private func takeBack(at place: Int) {
+    if limits.faults.contains(.keptRecords) { return }
     do throws(LMDBError) {
       try file.write([UInt8](repeating: 0, count: CommitLogFormat.recordHeaderSize), at: place)
       try file.flush()
