@@ -143,8 +143,12 @@ final class CommitLog: @unchecked Sendable {
         takeBack(at: place)
         throw error
       }
-      // If nothing was changed in the end, LMDB keeps its number, and the next commit has it too.
-      guard lastTransaction >= id else { return }
+      // If nothing was changed in the end, LMDB keeps its number, and the next commit has it too. Its
+      // record comes here; until then a copy of the log must not have one of that number.
+      guard lastTransaction >= id else {
+        try? file.write([UInt8](repeating: 0, count: CommitLogFormat.recordHeaderSize), at: place)
+        return
+      }
       end += record.count
       checksum = sum
     } catch {
