@@ -105,6 +105,7 @@ let tests: [(folder: String, targets: [Tests])] = [
       ("LarchCrashTests", child + ["LarchInspection"], []),
       ("LarchFaultTests", child, []),
       ("LarchPowerTests", child, []),
+      ("LarchCommitLogTests", child + ["LarchInspection"], []),
     ]
   ),
 ]

@@ -6,8 +6,9 @@ enum PageLayout {
   static let magic: UInt32 = 0xBEEF_C0DE
   static let version: UInt32 = 1
   /// The version in the header of a store while its commits are logged, so that nobody opens it without
-  /// the log.
-  static let markedVersion: UInt32 = 0x474F_4C31
+  /// the log. It differs from the other one in its last byte only: the write of one byte is there or
+  /// not, and no third version comes of one that failed.
+  static let markedVersion: UInt32 = 0x4C00_0001
   static let headerSize = 16
   static let nodeHeaderSize = 8
   static let databaseRecordSize = 48

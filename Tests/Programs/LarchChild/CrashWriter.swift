@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Larch
 internal import LarchCrashSupport
+internal import LarchTestSupport
 
 /// Ends this program if the test that started it no longer runs.
 ///
@@ -56,5 +57,41 @@ func crashReader(_ arguments: [String]) throws {
       }
     }
     beacon[.acknowledged(number)] += 1
+  }
+}
+
+/// `crash-logged <store> <beacon> <seed> [stays]`: opens a store whose commits are logged, writes, and
+/// closes it, endlessly; or never closes it. Notes each acknowledged transaction in the beacon, and as
+/// what it tries what it does: 1 opens, 2 writes, 3 closes.
+func crashLogged(_ arguments: [String]) throws {
+  guard arguments.count >= 3, let seed = UInt64(arguments[2]) else { throw UsageError() }
+  limitLifetime()
+  let beacon = try Beacon(path: arguments[1])
+  var random = SeededGenerator(seed: seed ^ UInt64(getpid()))
+  while true {
+    beacon[.attempted(0)] = 1
+    let store = try Store.forCrashes(at: arguments[0]) {
+      $0.durability = .logged
+      $0.logLimits = .forPowerFailures
+    }
+    var ids: [Int: RecordID<Item>] = [:]
+    var model = try store.read { tx throws in
+      for item in try tx.all(Item.self) { ids[item.serial] = item.id }
+      return try WriterModel.read(0, seed: seed, in: tx)
+    }
+    let (found, acknowledged) = (model.progress.transactions, beacon[.acknowledged(0)])
+    guard found == acknowledged || found == acknowledged + 1 else {
+      throw Mismatch("\(acknowledged) acknowledged, \(found) in the store")
+    }
+    // It has been seen.
+    beacon[.acknowledged(0)] = found
+    beacon[.started(0)] = Int(getpid())
+    beacon[.attempted(0)] = 2
+    for _ in 0..<(arguments.count > 3 ? .max : 1 + random.below(60)) {
+      try model.write(to: store, ids: &ids)
+      beacon[.acknowledged(0)] = model.progress.transactions
+    }
+    beacon[.attempted(0)] = 3
+    store.close()
   }
 }

@@ -29,6 +29,8 @@ func faults(_ arguments: [String]) throws {
 enum FaultKind: String {
   case create, writes, relaxed, unflushed, growth, build, migration, group, shared
   case backup, compaction
+  case logged, loggedCreate, loggedGrowth, loggedBuild, loggedMigration, loggedGroup
+  case loggedCompaction
 
   fileprivate func make(_ seed: UInt64) throws -> any FaultScenario {
     switch self {
@@ -43,6 +45,13 @@ enum FaultKind: String {
     case .shared: SharedFaults()
     case .backup: BackupFaults()
     case .compaction: CompactionFaults()
+    case .logged: WriteFaults(seed: seed, durability: .logged)
+    case .loggedCreate: CreationFaults(durability: .logged)
+    case .loggedGrowth: GrowthFaults(durability: .logged)
+    case .loggedBuild: BuildFaults(seed: seed, durability: .logged)
+    case .loggedMigration: MigrationFaults(seed: seed, durability: .logged)
+    case .loggedGroup: GroupFaults(durability: .logged)
+    case .loggedCompaction: CompactionFaults(durability: .logged)
     }
   }
 }
@@ -63,6 +72,8 @@ enum FaultVerdict {
   case unchanged
   /// The change is there, though it may not be on the disk.
   case reached
+  /// The change is there or not, as whoever reads it learns when the disk works again.
+  case unknown
 }
 
 /// One scenario with one way of failing.
@@ -139,7 +150,22 @@ private struct FaultRun {
     guard let cause, cause.code == .ioFailure || cause.code == .diskFull else {
       throw Mismatch("another error: \(error)")
     }
+    if cause.message.hasPrefix("The disk failed at the end of the commit") { return .unknown }
     return cause.message.hasPrefix("The commit reached the file") ? .reached : .unchanged
+  }
+}
+
+extension Store.Options {
+  /// Sets the durability, with a log in which something happens.
+  mutating func limit(_ durability: Durability) {
+    self.durability = durability
+    logLimits = .forPowerFailures
+  }
+}
+
+extension Store {
+  static func forFaults(at path: String, _ durability: Options.Durability) throws -> Store {
+    try forCrashes(at: path) { $0.limit(durability) }
   }
 }
 
@@ -147,13 +173,17 @@ private struct FaultRun {
 
 private final class CreationFaults: FaultScenario {
   private var isAcknowledged = false
+  private var isUnknown = false
+  private let durability: Store.Options.Durability
 
-  func prepare(_ path: String) throws { isAcknowledged = false }
+  init(durability: Store.Options.Durability = .durable) { self.durability = durability }
+
+  func prepare(_ path: String) throws { (isAcknowledged, isUnknown) = (false, false) }
 
   func run(_ path: String, check: (any Error) throws -> FaultVerdict) throws {
     let store: Store
     do {
-      store = try Store.forCrashes(at: path)
+      store = try Store.forFaults(at: path, durability)
     } catch {
       _ = try check(error)
       return
@@ -164,14 +194,16 @@ private final class CreationFaults: FaultScenario {
       try store.write { tx throws in try tx.insert(&entry) }
       isAcknowledged = true
     } catch {
-      isAcknowledged = try check(error) == .reached
+      let verdict = try check(error)
+      (isAcknowledged, isUnknown) = (verdict == .reached, verdict == .unknown)
     }
   }
 
   func finish(_ path: String) throws {
     let store = try Store.forCrashes(at: path) { $0.isVerified = true }
     defer { store.close() }
-    guard try store.read({ try $0.count(Entry.all) }) == (isAcknowledged ? 1 : 0) else {
+    let count = try store.read { try $0.count(Entry.all) }
+    guard count == (isAcknowledged ? 1 : 0) || isUnknown && count == 1 else {
       throw Mismatch("acknowledged \(isAcknowledged), and it is not so")
     }
     try store.write { tx throws in
@@ -190,6 +222,8 @@ private final class WriteFaults: FaultScenario {
   private let durability: Store.Options.Durability
   private var model: WriterModel
   private var ids: [Int: RecordID<Item>] = [:]
+  /// The model after a write of which nobody knows yet whether it is there.
+  private var unknown: WriterModel?
   private var store: Store?
   private let seed: UInt64
 
@@ -201,9 +235,9 @@ private final class WriteFaults: FaultScenario {
 
   func prepare(_ path: String) throws {
     model = WriterModel(seed: seed, writer: 0)
+    unknown = nil
     ids = [:]
-    let durability = durability
-    let store = try Store.forCrashes(at: path) { $0.durability = durability }
+    let store = try Store.forFaults(at: path, durability)
     for _ in 0..<12 { try model.write(to: store, ids: &ids) }
     self.store = store
   }
@@ -217,12 +251,20 @@ private final class WriteFaults: FaultScenario {
         try next.write(to: store, ids: &nextIDs)
         (model, ids) = (next, nextIDs)
       } catch {
-        if try check(error) == .reached {
+        let verdict = try check(error)
+        if verdict == .reached {
           model = next
           ids = try itemIDs(store)
         }
-        // Reads continue while the disk fails.
-        try expectSame(store, "while the disk fails")
+        if verdict == .unknown { unknown = next }
+        do {
+          // Reads continue while the disk fails.
+          try expectSame(store, "while the disk fails")
+        } catch let error as LarchError where durability == .logged {
+          // A log must be followed before anything is read, and this disk cannot be written.
+          _ = try check(error)
+        }
+        if unknown != nil { break }
       }
       if durability != .durable {
         do { try store.sync() } catch { _ = try check(error) }
@@ -232,6 +274,11 @@ private final class WriteFaults: FaultScenario {
 
   func finish(_ path: String) throws {
     guard let store else { return }
+    if let next = unknown {
+      let found = try store.read { try WriterModel.read(0, seed: seed, in: $0) }
+      if found.progress.transactions == next.progress.transactions { model = next }
+      ids = try itemIDs(store)
+    }
     try expectSame(store, "after the disk failed")
     for _ in 0..<2 { try model.write(to: store, ids: &ids) }
     try expectSame(store, "after two more writes")
@@ -266,12 +313,16 @@ private final class WriteFaults: FaultScenario {
 private final class GrowthFaults: FaultScenario {
   private let bank = SharedBank(seed: 7)
   private var done = 0
+  private var isUnknown = false
   private var store: Store?
+  private let durability: Store.Options.Durability
+
+  init(durability: Store.Options.Durability = .durable) { self.durability = durability }
 
   func prepare(_ path: String) throws {
     try bank.make(at: path)
-    store = try SharedBank.open(at: path)
-    done = 0
+    store = try SharedBank.open(at: path) { $0.limit(durability) }
+    (done, isUnknown) = (0, false)
   }
 
   private func move(_ store: Store) throws {
@@ -285,14 +336,22 @@ private final class GrowthFaults: FaultScenario {
         try move(store)
         done += 40
       } catch {
-        if try check(error) == .reached { done += 40 }
-        try expectDone(store)
+        let verdict = try check(error)
+        if verdict == .reached { done += 40 }
+        isUnknown = verdict == .unknown
+        do {
+          try expectDone(store)
+        } catch let error as LarchError where durability == .logged {
+          _ = try check(error)
+        }
+        if isUnknown { break }
       }
     }
   }
 
   func finish(_ path: String) throws {
     guard let store else { return }
+    if isUnknown, try store.read({ try bank.contents($0) }).done[1] == done + 40 { done += 40 }
     try move(store)
     done += 40
     try expectDone(store)

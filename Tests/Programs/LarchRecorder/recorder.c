@@ -161,6 +161,8 @@ int recorder_refuse(int kind) {
   if (calls > failing_call && !(failing_mode & LARCH_FAIL_FOREVER)) return 0;
   failures++;
   if (!failed_kind) failed_kind = kind;
+  /* A write dies when its part is written. */
+  if (kind != LARCH_CALL_DATA && kind != LARCH_CALL_META) recorder_die_if_asked();
   return failing_code;
 }
 

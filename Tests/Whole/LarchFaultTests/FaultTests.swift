@@ -20,7 +20,10 @@ struct FaultTests {
     Scenario(name: "growth", step: 3), Scenario(name: "build", step: 3),
     Scenario(name: "migration", step: 3), Scenario(name: "group", step: 1),
     Scenario(name: "shared", step: 1), Scenario(name: "backup", step: 1),
-    Scenario(name: "compaction", step: 1),
+    Scenario(name: "compaction", step: 1), Scenario(name: "logged", step: 4),
+    Scenario(name: "loggedCreate", step: 2), Scenario(name: "loggedGrowth", step: 1),
+    Scenario(name: "loggedBuild", step: 5), Scenario(name: "loggedMigration", step: 5),
+    Scenario(name: "loggedGroup", step: 1), Scenario(name: "loggedCompaction", step: 4),
   ]
 
   static let modes: [(String, Recorder.Mode)] = [

@@ -33,10 +33,11 @@ final class PowerRun {
 
   private var log: String { directory.path + "/log" }
 
-  /// Checks images of the recorded run, with another program if one is named.
+  /// Checks images of the recorded run, with another program if one is named. A process that dies more
+  /// often than `deathLimit` is not started again.
   func replay(
     shapes: Int = 5, events: Int = .max, each step: Int = 1, lies: PowerDisk.Lies = [],
-    as other: String? = nil
+    as other: String? = nil, deathLimit: Int = .max
   ) throws {
     var plan = PowerReplay.Plan(program: other ?? program, seed: seed)
     plan.shapes = shapes
@@ -46,7 +47,7 @@ final class PowerRun {
     var workers: [Worker] = []
     for number in 0..<Self.workers {
       plan.remainder = number * step
-      workers.append(try Worker(log, plan, directory.path + "/worker-\(number)"))
+      workers.append(try Worker(log, plan, directory.path + "/worker-\(number)", deathLimit))
     }
     while true {
       var isDone = true
@@ -75,8 +76,12 @@ private final class Worker {
   private var lastImage = -1
   private var lastChange = Date()
   private(set) var deaths = 0
+  private let deathLimit: Int
 
-  init(_ log: String, _ plan: PowerReplay.Plan, _ folder: String) throws {
+  init(
+    _ log: String, _ plan: PowerReplay.Plan, _ folder: String, _ deathLimit: Int
+  ) throws {
+    self.deathLimit = deathLimit
     self.log = log
     self.plan = plan
     self.folder = folder
@@ -123,6 +128,7 @@ private final class Worker {
     if plan.lies.isEmpty {
       try FileManager.default.copyItem(atPath: folder + "/image", toPath: "\(faults)-\(image)")
     }
+    if deaths > deathLimit { return false }
     plan.start = image + 1
     try start()
     return true

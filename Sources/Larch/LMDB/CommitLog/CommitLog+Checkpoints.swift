@@ -21,7 +21,7 @@ extension CommitLog {
     do throws(LMDBError) {
       // The mark comes first: a store in use is never without it. The flush also brings what was
       // committed without one, in an earlier use of the file.
-      try mark.set()
+      if limits.faults.contains(.noMark) { try mark.flush() } else { try mark.set() }
     } catch {
       mdb_txn_reset(pins[begun.pin])
       throw error
@@ -116,6 +116,7 @@ extension CommitLog {
   private func beginCheckpoint() throws(LMDBError) {
     let begun = try checkpointHere()
     start(begun)
+    if limits.faults.contains(.earlyPinEnd) { mdb_txn_reset(pins[pin]) }
     pending = begun
     changed.broadcast()
   }
@@ -132,6 +133,7 @@ extension CommitLog {
       new.checkpoint = UInt64(mdb_txn_id(pins[next]))
       new.epoch = epoch + 1
       new.meta = try metaPage(of: new.checkpoint)
+      if limits.faults.contains(.noPin) { mdb_txn_reset(pins[next]) }
       return Checkpoint(header: new, pin: next)
     } catch {
       mdb_txn_reset(pins[next])
@@ -228,6 +230,8 @@ extension CommitLog {
   private func complete(_ checkpoint: Checkpoint) {
     mutex.unlock()
     let result = Result { () throws(LMDBError) in
+      if limits.faults.contains(.earlyHeader) { try file.write(checkpoint.header) }
+      if limits.faults.contains(.slowCheckpoints) { usleep(5000) }
       try mark.flush()
       try file.write(checkpoint.header)
     }

@@ -11,6 +11,8 @@ package struct CommitLogLimits: Sendable {
   package var held = 12 << 20
   /// A checkpoint begins when nothing was committed for so long.
   package var idle = Duration.seconds(5)
+  /// What is done wrong on purpose; see `CommitLogFaults`.
+  package var faults: CommitLogFaults = []
 
   package init() {}
 }
@@ -71,6 +73,8 @@ final class CommitLog: @unchecked Sendable {
   var hasThread = false
   /// How many checkpoints were completed.
   var checkpoints = 0
+  /// How many records were logged.
+  private var logged = 0
 
   init(
     file: CommitLogFile, handle: OpaquePointer, mark: LogMark, header: CommitLogHeader,
@@ -128,16 +132,21 @@ final class CommitLog: @unchecked Sendable {
       let place = header.half(of: epoch) + end
       do throws(LMDBError) {
         try file.write(record, at: place)
-        try file.flush()
+        if limits.faults.isDisjoint(with: [.noFlush, .lateFlush]) { try file.flush() }
         setFlushing(false)
         hasEnded = true
-        try transaction.commit()
+        try commitPages(of: transaction)
+        if limits.faults.contains(.lateFlush) { try file.flush() }
       } catch {
         takeBack(at: place)
         throw error
       }
-      // If nothing was changed in the end, LMDB keeps its number, and the next commit has it too.
-      guard lastTransaction >= id else { return }
+      // If nothing was changed in the end, LMDB keeps its number, and the next commit has it too. Its
+      // record comes here; until then a copy of the log must not have one of that number.
+      guard lastTransaction >= id else {
+        try? file.write([UInt8](repeating: 0, count: CommitLogFormat.recordHeaderSize), at: place)
+        return
+      }
       end += record.count
       checksum = sum
     } catch {
@@ -164,9 +173,20 @@ final class CommitLog: @unchecked Sendable {
     return sum.value
   }
 
+  /// Lets LMDB commit a transaction whose record is in the log.
+  private func commitPages(of transaction: LMDBTransaction) throws(LMDBError) {
+    logged += 1
+    if limits.faults.contains(.failedCommits), logged % 6 == 0 {
+      transaction.abort()
+      throw LMDBError(ENOSPC, "mdb_txn_commit")
+    }
+    try transaction.commit()
+  }
+
   /// Removes the record of a commit that failed, before its caller gets the error. If that fails too, the
   /// outcome is unknown until the store was opened again.
   private func takeBack(at place: Int) {
+    if limits.faults.contains(.keptRecords) { return }
     do throws(LMDBError) {
       try file.write([UInt8](repeating: 0, count: CommitLogFormat.recordHeaderSize), at: place)
       try file.flush()

@@ -43,8 +43,9 @@ struct LogMark {
 
   private func write(version: UInt32) throws(LMDBError) {
     for slot in 0..<2 {
-      var word = version
-      try write(&word, 4, at: slot * pageSize + Self.versionPlace)
+      // The byte in which the two versions differ.
+      var last = UInt8(truncatingIfNeeded: version >> 24)
+      try write(&last, 1, at: slot * pageSize + Self.versionPlace + 3)
     }
   }
 

@@ -146,7 +146,9 @@ struct LogSettling {
   private func restore(
     _ header: CommitLogHeader, _ mark: LogMark, before transaction: UInt64
   ) throws(LMDBError) {
-    for number in [transaction &- 1, transaction &- 2] {
+    for number in [transaction &- 1, transaction &- 2].prefix(
+      options.logLimits.faults.contains(.oneMetaPage) ? 1 : 2)
+    {
       var page = header.meta
       let slot = number & 1
       page.withUnsafeMutableBytes { bytes in

@@ -15,7 +15,8 @@ package protocol PowerProgram {
 package enum PowerPrograms {
   /// The program of this name, with its argument after a colon.
   package static func named(_ name: String, seed: UInt64) throws -> any PowerProgram {
-    switch name {
+    let parts = name.split(separator: ":").map(String.init)
+    switch parts[0] {
     case "durable": return WritingProgram(seed: seed, durability: .durable)
     case "creation": return WritingProgram(seed: seed, durability: .durable, count: 2)
     case "relaxed": return WritingProgram(seed: seed, durability: .relaxed, slack: 1)
@@ -26,13 +27,22 @@ package enum PowerPrograms {
       return WritingProgram(seed: seed, durability: .relaxed, slack: 1, isMixed: true)
     case "compaction":
       return WritingProgram(seed: seed, durability: .durable, count: 24, compacting: 6)
-    case "logged": return WritingProgram(seed: seed, durability: .logged)
+    case "logged":
+      return WritingProgram(
+        seed: seed, durability: .logged, faults: seed & 1 == 0 ? [] : .slowCheckpoints)
     case "logged-mixed":
       return WritingProgram(seed: seed, durability: .logged, isMixed: true)
     case "logged-compaction":
       return WritingProgram(seed: seed, durability: .logged, count: 24, compacting: 6)
     case "logged-recovery":
       return WritingProgram(seed: seed, durability: .logged, count: 12, isRecovered: true)
+    // With mistakes, which must be found out.
+    case "logged-wrongly":
+      let faults = CommitLogFaults(rawValue: parts.last.flatMap(Int.init) ?? 0)
+        .union(.slowCheckpoints)
+      return WritingProgram(
+        seed: seed, durability: .logged, count: 40, isRecovered: faults.contains(.oneMetaPage),
+        faults: faults)
     case "logged-group": return GroupProgram(seed: seed, durability: .logged)
     case "logged-indexes": return BookProgram(seed: seed, migrates: false, durability: .logged)
     case "logged-migrations": return BookProgram(seed: seed, migrates: true, durability: .logged)
@@ -75,6 +85,10 @@ extension PowerMark {
   static let acknowledged: UInt32 = 1
   /// The writes that a relaxed store had to make durable individually.
   static let durable: UInt32 = 6
+  /// A write failed, and was told so.
+  static let refused: UInt32 = 7
+  /// Another write begins after one that failed.
+  static let attempted: UInt32 = 8
 }
 
 extension [PowerMark] {

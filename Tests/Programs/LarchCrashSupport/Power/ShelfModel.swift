@@ -6,8 +6,13 @@ package struct Shelf: Record {
   package var id: Int
   package var room: String
 
-  static let volumes = HasMany<Shelf, Volume>(\.shelfID, onDelete: .destroy)
-  static let shown = ManyToMany<Shelf, Volume>(named: "shown")
+  package init(id: Int, room: String) {
+    self.id = id
+    self.room = room
+  }
+
+  package static let volumes = HasMany<Shelf, Volume>(\.shelfID, onDelete: .destroy)
+  package static let shown = ManyToMany<Shelf, Volume>(named: "shown")
   package static let schema = Schema<Shelf> {
     Index(\.room)
     volumes
@@ -20,6 +25,12 @@ package struct Volume: Record {
   package var id: Int
   package var shelfID: Shelf.ID
   package var body: String
+
+  package init(id: Int, shelfID: Shelf.ID, body: String) {
+    self.id = id
+    self.shelfID = shelfID
+    self.body = body
+  }
 
   static let shelf = BelongsTo<Volume, Shelf>(\.shelfID)
   package static let schema = Schema<Volume> { shelf }

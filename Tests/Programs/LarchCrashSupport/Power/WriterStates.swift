@@ -17,11 +17,13 @@ struct WriterStates {
   }
 
   static func open(
-    _ path: String, durability: Store.Options.Durability = .durable, isVerified: Bool = false
+    _ path: String, durability: Store.Options.Durability = .durable, isVerified: Bool = false,
+    faults: CommitLogFaults = []
   ) throws -> Store {
     var options = Store.Options()
     options.durability = durability
     options.logLimits = .forPowerFailures
+    options.logLimits.faults = faults
     options.isVerified = isVerified
     return try Store(
       at: path, for: Item.self, Entry.self, Progress.self, Shelf.self, Volume.self,

@@ -13,12 +13,15 @@ struct WritingProgram: PowerProgram {
   private let isMixed: Bool
   /// Whether the store is the copy of one that was in use, so that its log is followed first.
   private let isRecovered: Bool
+  /// The mistakes of the store's commit log.
+  private let faults: CommitLogFaults
   private var states: WriterStates
   private var checks = 0
 
   init(
     seed: UInt64, durability: Store.Options.Durability, slack: Int = 0, count: Int = 48,
-    compacting: Int = 0, isMixed: Bool = false, isRecovered: Bool = false
+    compacting: Int = 0, isMixed: Bool = false, isRecovered: Bool = false,
+    faults: CommitLogFaults = []
   ) {
     self.durability = durability
     self.slack = slack
@@ -26,22 +29,22 @@ struct WritingProgram: PowerProgram {
     self.compacting = compacting
     self.isMixed = isMixed
     self.isRecovered = isRecovered
+    self.faults = faults
     states = WriterStates(seed: seed)
   }
 
   mutating func run(in directory: String, mark: @escaping @Sendable (PowerMark) -> Void) throws {
     let first = isRecovered ? try copyInUse(to: directory) : 0
-    var store = try WriterStates.open(storePath(directory), durability: durability)
+    var store = try openStore(directory)
     defer { store.close() }
     mark(PowerMark(kind: PowerMark.acknowledged, number: first))
     for number in first + 1...first + count {
       if number == first + count / 2 {
         store.close()
-        store = try WriterStates.open(storePath(directory), durability: durability)
+        store = try openStore(directory)
       }
       let isDurable = isMixed && number % 5 == 0
-      _ = try states.write(
-        to: store, durability: isDurable ? .durable : isMixed ? .relaxed : .storeDefault)
+      try next(store, isDurable ? .durable : isMixed ? .relaxed : .storeDefault, mark)
       mark(PowerMark(kind: PowerMark.acknowledged, number: number))
       if isMixed, number % 7 == 0 { try store.sync() }
       // This one must exist, whatever may be missing.
@@ -49,6 +52,33 @@ struct WritingProgram: PowerProgram {
         mark(PowerMark(kind: PowerMark.durable, number: number))
       }
       if compacting > 0, number % compacting == 0 { try store.compact() }
+    }
+  }
+
+  private func openStore(_ directory: String) throws -> Store {
+    try WriterStates.open(storePath(directory), durability: durability, faults: faults)
+  }
+
+  /// Writes the next transaction; one that fails is not in the store until it is written again.
+  private mutating func next(
+    _ store: Store, _ durability: Store.WriteDurability, _ mark: (PowerMark) -> Void
+  ) throws {
+    guard faults.contains(.failedCommits) else {
+      _ = try states.write(to: store, durability: durability)
+      return
+    }
+    while true {
+      var next = states
+      do {
+        _ = try next.write(to: store, durability: durability)
+        states = next
+        return
+      } catch let error as LarchError where error.code == .diskFull {
+        mark(PowerMark(kind: PowerMark.refused, number: 0))
+        // A call in which the power may fail.
+        try store.sync()
+        mark(PowerMark(kind: PowerMark.attempted, number: 0))
+      }
     }
   }
 
@@ -83,11 +113,16 @@ struct WritingProgram: PowerProgram {
     // Until the copy is complete there is no store.
     if isRecovered, acknowledged == nil { return }
     if acknowledged != nil, !isThere(path) { throw Mismatch("the store is gone") }
-    let store = try WriterStates.open(path, durability: durability, isVerified: true)
+    // Following a log is a part of the check.
+    let store = try WriterStates.open(
+      path, durability: durability, isVerified: true, faults: faults.intersection(.oneMetaPage))
     defer { store.close() }
     let found = try states.number(in: store)
     // Nothing can be written before the store exists.
-    let newest = acknowledged.map { $0 + 1 } ?? 0
+    let isRefused =
+      marks.last { [PowerMark.refused, PowerMark.attempted].contains($0.kind) }?.kind
+      == PowerMark.refused
+    let newest = acknowledged.map { $0 + (isRefused ? 0 : 1) } ?? 0
     let oldest = max(
       (acknowledged ?? 0) - slack, marks.last { $0.kind == PowerMark.durable }?.number ?? 0)
     guard found >= oldest, found <= newest else {
