@@ -60,6 +60,44 @@ struct IDList: ~Copyable {
     }
   }
 
+  /// Appends ids of the size of the list, one after the other.
+  mutating func append(run ids: UnsafeRawBufferPointer) {
+    guard let start = ids.baseAddress else { return }
+    switch form {
+    case .word:
+      for offset in stride(from: 0, to: ids.count & ~7, by: 8) {
+        let word = (start + offset).loadUnaligned(as: UInt64.self)
+        IDList.append(UInt64(bigEndian: word), to: &words, &isSorted)
+      }
+    case .twoWords:
+      for offset in stride(from: 0, to: ids.count & ~15, by: 16) {
+        let pair = (start + offset).loadUnaligned(as: UInt128.self)
+        IDList.append(UInt128(bigEndian: pair), to: &pairs, &isSorted)
+      }
+    // Ids of other sizes come one by one.
+    case .bytes: appendBytes(ids)
+    }
+  }
+
+  /// Copies ids one after the other, from a place on or back from it.
+  func copy(_ count: Int, from place: Int, descends: Bool, to target: UnsafeMutableRawPointer) {
+    let step = descends ? -1 : 1
+    switch form {
+    case .word:
+      for number in 0..<count {
+        target.storeBytes(
+          of: words[place &+ number &* step].bigEndian, toByteOffset: number &* 8, as: UInt64.self)
+      }
+    case .twoWords:
+      for number in 0..<count {
+        target.storeBytes(
+          of: pairs[place &+ number &* step].bigEndian, toByteOffset: number &* 16, as: UInt128.self
+        )
+      }
+    case .bytes: break
+    }
+  }
+
   @inline(__always)
   private static func append<Number: Comparable>(
     _ number: Number, to numbers: inout [Number], _ isSorted: inout Bool

@@ -68,6 +68,20 @@ struct RadixSortTests {
       }
       list.removeAll()
       #expect(list.count == 0)
+      guard let width, !wanted.isEmpty else { continue }
+      ids.flatMap { $0 }.withUnsafeBytes { list.append(run: $0) }
+      list.finish()
+      let count = (wanted.count + 1) / 2
+      for descends in [false, true] {
+        let copied = [UInt8](unsafeUninitializedCapacity: count * width) { target, filled in
+          list.copy(
+            count, from: descends ? wanted.count - 1 : 0, descends: descends,
+            to: target.baseAddress!)
+          filled = count * width
+        }
+        let part = (descends ? wanted.reversed() : wanted).prefix(count)
+        #expect(copied == part.flatMap { $0 })
+      }
     }
   }
 }

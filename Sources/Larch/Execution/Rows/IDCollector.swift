@@ -47,8 +47,8 @@ final class IDCollector {
   private func append(_ scan: Plan.IndexScan, to list: inout IDList) throws {
     let scanner = try IndexScanner(scan, in: reader.collection, context: reader.context)
     // Ids that are collected twice are kept once.
-    let isWhole = scanner.forEachEntry { _, id in
-      list.append(id)
+    let isWhole = try scanner.forEachRun { _, ids in
+      list.append(run: ids)
       return true
     }
     if isWhole {

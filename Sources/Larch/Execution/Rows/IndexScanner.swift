@@ -303,33 +303,31 @@ final class IndexScanner {
 // MARK: - All entries
 
 extension IndexScanner {
-  /// Calls with each key and each of its ids, straight from the pages, until the closure returns false. Only
-  /// for a scan that has not begun, in the order of the keys and ids.
+  /// Calls with each key and a run of its ids, straight from the pages, until the closure returns false. The
+  /// ids have one size and no gaps. Only for a scan that has not begun, in the order of the keys and ids.
   ///
   /// - Returns: false if the scan must go from key to key. The closure may have been called.
-  func forEachEntry(
-    _ body: (_ key: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) -> Bool
-  ) -> Bool {
+  func forEachRun(
+    _ body: (_ key: UnsafeRawBufferPointer, _ ids: UnsafeRawBufferPointer) -> Bool
+  ) throws -> Bool {
     guard range < 0, filter == nil, prefixCount == 0, !isPoints, !descends, !idsDescend, let width,
       let tree = cursor.tree
     else { return false }
     var count = 0
     for place in 0..<rangeCount {
       let (lower, upper) = (ranges[place].lower, ranges[place].upper)
-      let isWhole = tree.forEachLeaf(from: lower, to: upper) { leaf, places in
+      let isWhole = try tree.forEachLeaf(from: lower, to: upper) { leaf, places in
         for place in places {
           guard let node = tree.node(place, in: leaf) else { return false }
-          var ids: UnsafeRawBufferPointer
           switch tree.values(of: node, in: leaf) {
-          case .one(let id) where id.count == width: ids = id
-          case .run(let bytes, width): ids = bytes
-          case .one, .run, .other: return false
-          }
-          while ids.count >= width {
+          case .one(let id) where id.count == width:
             count &+= 1
-            guard body(node.key, UnsafeRawBufferPointer(start: ids.baseAddress, count: width))
-            else { return false }
-            ids = UnsafeRawBufferPointer(rebasing: ids[width...])
+            guard body(node.key, id) else { return false }
+          case .run(let ids, width):
+            count &+= ids.count / width
+            guard body(node.key, ids) else { return false }
+          case .one, .run: return false
+          case .other: guard try forEachRun(of: node.key, &count, body) else { return false }
           }
         }
         return true
@@ -339,6 +337,22 @@ extension IndexScanner {
     entriesExamined &+= count
     close()
     return true
+  }
+
+  /// The same for one key, by LMDB.
+  private func forEachRun(
+    of key: UnsafeRawBufferPointer, _ count: inout Int,
+    _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
+  ) throws -> Bool {
+    guard let width, let entry = try cursor.seek(exactly: key),
+      var (ids, isLast) = try cursor.firstRun(at: entry)
+    else { return false }
+    while true {
+      count &+= ids.count / width
+      guard ids.count % width == 0, body(key, ids) else { return false }
+      guard !isLast, let next = try cursor.nextRun() else { return true }
+      (ids, isLast) = (next, false)
+    }
   }
 }
 

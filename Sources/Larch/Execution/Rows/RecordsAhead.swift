@@ -42,6 +42,7 @@ final class RecordsAhead: RowSource {
       byteCount: sizes.ids + sizes.values + MemoryLayout<Value?>.stride * most, alignment: 16)
     values = (ids + sizes.ids).bindMemory(to: Value.self, capacity: most)
     records = (ids + sizes.ids + sizes.values).bindMemory(to: Value?.self, capacity: most)
+    records.initialize(repeating: nil, count: most)
   }
 
   deinit { ids.deallocate() }
@@ -52,7 +53,7 @@ final class RecordsAhead: RowSource {
         toSkip -= 1
         return try source.next()
       }
-      if try !lookAhead() { return try nextBehind() }
+      if !lookAhead() { return try nextBehind() }
     }
     id = UnsafeRawBufferPointer(start: ids + place &* width, count: width)
     record = records[place]
@@ -63,10 +64,24 @@ final class RecordsAhead: RowSource {
   }
 
   /// Finds the next rows; false if there is none.
-  private func lookAhead() throws -> Bool {
+  private func lookAhead() -> Bool {
     (place, count) = (0, 0)
     if isAtOddRow || failure != nil { return false }
     let wanted = min(turn, left)
+    if let rows = source as? IDRows {
+      count = rows.take(wanted, into: ids)
+      records.update(repeating: nil, count: count)
+    } else {
+      takeRows(wanted)
+    }
+    if count == 0 { return false }
+    tree.find(ids, width: width, count: count, values)
+    left &-= count
+    turn = min(turn &* 2, MappedTree.keysAtOnce)
+    return true
+  }
+
+  private func takeRows(_ wanted: Int) {
     do {
       while count < wanted, try source.next() {
         guard source.id.count == width, let id = source.id.baseAddress else {
@@ -74,17 +89,12 @@ final class RecordsAhead: RowSource {
           break
         }
         (ids + count &* width).copyMemory(from: id, byteCount: width)
-        (records + count).initialize(to: source.record)
+        records[count] = source.record
         count &+= 1
       }
     } catch {
       failure = error
     }
-    if count == 0 { return false }
-    tree.find(ids, width: width, count: count, values)
-    left &-= count
-    turn = min(turn &* 2, MappedTree.keysAtOnce)
-    return true
   }
 
   /// The row or the error at which the rows ahead ended.

@@ -181,7 +181,7 @@ final class SortedRows: RowSource {
       guard sortKey.write(after) else { throw SortedRows.foreignToken }
       least = UInt128(after.id.withUnsafeBytes { sortKey.number(ofID: $0) })
       hasLeast = true
-    } else if takeAllEntries() {
+    } else if try takeAllEntries() {
       RadixSort.sort(&numbers)
       mode = .keys
       return
@@ -219,10 +219,15 @@ final class SortedRows: RowSource {
 
   /// Takes the rows from all entries of a scan; false, without a row, if they must come one by one, or if
   /// they do not fit into memory.
-  private func takeAllEntries() -> Bool {
+  private func takeAllEntries() throws -> Bool {
     guard let rows = source as? IndexRows, rows.areAllEntries else { return false }
-    let areTaken = rows.scanner.forEachEntry { key, id in
-      append(sortKey.number(ofID: id), key)
+    let areTaken = try rows.scanner.forEachRun { key, ids in
+      // Rows with keys are sorted by ids of eight bytes.
+      for place in 0..<ids.count / 8 {
+        append(
+          sortKey.number(ofID: UnsafeRawBufferPointer(rebasing: ids[place * 8..<place * 8 + 8])),
+          key)
+      }
       return !isFull
     }
     if areTaken { return true }
