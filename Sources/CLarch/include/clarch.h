@@ -15,6 +15,9 @@ uint32_t larch_crc32c_parts(
 /// runtime cannot.
 int larch_make_immortal(void *object);
 
+/// Asks the processor to load the memory at an address, which is read soon. Any address will do.
+static inline void larch_prefetch(const void *address) { __builtin_prefetch(address); }
+
 extern _Thread_local void *larch_innermost_scope;
 
 /// A place of the calling thread for the innermost scope that it runs in; NULL at first.

@@ -1,11 +1,14 @@
 /// Ids of records in the order of their bytes, each once, once it is `finish`ed.
 ///
-/// Ids of eight bytes are kept as numbers, all others in one buffer.
+/// Ids of eight and of sixteen bytes are kept as numbers, all others in one buffer.
 struct IDList: ~Copyable {
-  private let isNarrow: Bool
-  private var numbers: [UInt64] = []
+  private enum Form { case word, twoWords, bytes }
+
+  private let form: Form
+  private var words: [UInt64] = []
+  private var pairs: [UInt128] = []
   private var slots: [Slot] = []
-  private var wideIDs = ByteBuffer(capacity: 0)
+  private var buffer = ByteBuffer(capacity: 0)
   private var isSorted = true
   /// The bytes of the last requested number.
   private let scratch: UnsafeMutableRawPointer
@@ -16,147 +19,190 @@ struct IDList: ~Copyable {
   }
 
   init(width: Int?) {
-    isNarrow = width == 8
-    scratch = .allocate(byteCount: 8, alignment: 8)
+    form = width == 8 ? .word : width == 16 ? .twoWords : .bytes
+    scratch = .allocate(byteCount: 16, alignment: 16)
   }
 
   deinit { scratch.deallocate() }
 
-  var count: Int { isNarrow ? numbers.count : slots.count }
+  var count: Int {
+    switch form {
+    case .word: words.count
+    case .twoWords: pairs.count
+    case .bytes: slots.count
+    }
+  }
 
   /// The id at a place, valid until the next one is requested or added.
   @inline(__always)
   subscript(place: Int) -> UnsafeRawBufferPointer {
-    if isNarrow {
-      scratch.storeBytes(of: numbers[place].bigEndian, as: UInt64.self)
+    switch form {
+    case .word:
+      scratch.storeBytes(of: words[place].bigEndian, as: UInt64.self)
       return UnsafeRawBufferPointer(start: scratch, count: 8)
+    case .twoWords:
+      scratch.storeBytes(of: pairs[place].bigEndian, as: UInt128.self)
+      return UnsafeRawBufferPointer(start: scratch, count: 16)
+    case .bytes: return bytes(slots[place])
     }
-    return bytes(slots[place])
   }
 
   private func bytes(_ slot: Slot) -> UnsafeRawBufferPointer {
-    wideIDs.bytes(at: slot.offset, count: slot.count)
+    buffer.bytes(at: slot.offset, count: slot.count)
   }
 
   @inline(__always)
   mutating func append(_ id: UnsafeRawBufferPointer) {
-    if isNarrow, id.count == 8 {
-      let number = UInt64(bigEndian: id.loadUnaligned(as: UInt64.self))
-      if isSorted, let last = numbers.last, last >= number { isSorted = false }
-      numbers.append(number)
-    } else if !isNarrow {
-      appendWide(id)
+    switch form {
+    case .word: if let word = UInt64(idKey: id) { IDList.append(word, to: &words, &isSorted) }
+    case .twoWords: if let pair = UInt128(idKey: id) { IDList.append(pair, to: &pairs, &isSorted) }
+    case .bytes: appendBytes(id)
     }
   }
 
-  private mutating func appendWide(_ id: UnsafeRawBufferPointer) {
+  /// Appends ids of the size of the list, one after the other.
+  mutating func append(run ids: UnsafeRawBufferPointer) {
+    guard let start = ids.baseAddress else { return }
+    switch form {
+    case .word:
+      for offset in stride(from: 0, to: ids.count & ~7, by: 8) {
+        let word = (start + offset).loadUnaligned(as: UInt64.self)
+        IDList.append(UInt64(bigEndian: word), to: &words, &isSorted)
+      }
+    case .twoWords:
+      for offset in stride(from: 0, to: ids.count & ~15, by: 16) {
+        let pair = (start + offset).loadUnaligned(as: UInt128.self)
+        IDList.append(UInt128(bigEndian: pair), to: &pairs, &isSorted)
+      }
+    // Ids of other sizes come one by one.
+    case .bytes: appendBytes(ids)
+    }
+  }
+
+  /// Copies ids one after the other, from a place on or back from it.
+  func copy(_ count: Int, from place: Int, descends: Bool, to target: UnsafeMutableRawPointer) {
+    let step = descends ? -1 : 1
+    switch form {
+    case .word:
+      for number in 0..<count {
+        target.storeBytes(
+          of: words[place &+ number &* step].bigEndian, toByteOffset: number &* 8, as: UInt64.self)
+      }
+    case .twoWords:
+      for number in 0..<count {
+        target.storeBytes(
+          of: pairs[place &+ number &* step].bigEndian, toByteOffset: number &* 16, as: UInt128.self
+        )
+      }
+    case .bytes: break
+    }
+  }
+
+  @inline(__always)
+  private static func append<Number: Comparable>(
+    _ number: Number, to numbers: inout [Number], _ isSorted: inout Bool
+  ) {
+    if isSorted, let last = numbers.last, last >= number { isSorted = false }
+    numbers.append(number)
+  }
+
+  private mutating func appendBytes(_ id: UnsafeRawBufferPointer) {
     if isSorted, let last = slots.last, compareBytes(bytes(last), id) >= 0 { isSorted = false }
-    slots.append(Slot(offset: wideIDs.count, count: id.count))
-    wideIDs.append(id)
+    slots.append(Slot(offset: buffer.count, count: id.count))
+    buffer.append(id)
   }
 
   /// Keeps the set of ids, but not the order in which they were added.
   mutating func finish() {
     if isSorted { return }
     isSorted = true
-    if isNarrow {
-      RadixSort.sort(&numbers)
-      removeRepeatedNumbers()
-    } else {
-      let base = wideIDs.base
+    switch form {
+    case .word:
+      RadixSort.sort(&words)
+      IDList.removeRepeated(&words) { $0 == $1 }
+    case .twoWords:
+      RadixSort.sort(&pairs)
+      IDList.removeRepeated(&pairs) { $0 == $1 }
+    case .bytes:
+      let base = buffer.base
       func bytes(_ slot: Slot) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: base + slot.offset, count: slot.count)
       }
       slots.sort { compareBytes(bytes($0), bytes($1)) < 0 }
-      var kept = 0
-      for place in slots.indices
-      where place == 0 || compareBytes(bytes(slots[kept - 1]), bytes(slots[place])) != 0 {
-        slots[kept] = slots[place]
-        kept += 1
-      }
-      slots.removeLast(slots.count - kept)
+      IDList.removeRepeated(&slots) { compareBytes(bytes($0), bytes($1)) == 0 }
     }
   }
 
-  private mutating func removeRepeatedNumbers() {
+  private static func removeRepeated<Element>(
+    _ sorted: inout [Element], _ areEqual: (Element, Element) -> Bool
+  ) {
     var kept = 1
-    for place in 1..<numbers.count where numbers[place] != numbers[kept - 1] {
-      numbers[kept] = numbers[place]
+    for place in 1..<sorted.count where !areEqual(sorted[kept - 1], sorted[place]) {
+      sorted[kept] = sorted[place]
       kept += 1
     }
-    numbers.removeLast(numbers.count - kept)
+    sorted.removeLast(sorted.count - kept)
   }
 
   mutating func removeAll() {
-    numbers.removeAll(keepingCapacity: true)
+    words.removeAll(keepingCapacity: true)
+    pairs.removeAll(keepingCapacity: true)
     slots.removeAll(keepingCapacity: true)
-    wideIDs.removeAll()
+    buffer.removeAll()
     isSorted = true
   }
 
   /// The first place from `start` on whose id is equal to or greater than the given one.
   func place(atOrAfter id: UnsafeRawBufferPointer, from start: Int) -> Int {
+    switch form {
+    case .word:
+      if let word = UInt64(idKey: id) {
+        return IDList.place(atOrAfter: word, in: words, from: start)
+      }
+    case .twoWords:
+      if let pair = UInt128(idKey: id) {
+        return IDList.place(atOrAfter: pair, in: pairs, from: start)
+      }
+    case .bytes: break
+    }
     var low = start
     var high = count
-    if isNarrow, id.count == 8 {
-      let number = UInt64(bigEndian: id.loadUnaligned(as: UInt64.self))
-      var step = 1
-      while low < high, numbers[low] < number {
-        let next = low + step
-        if next < high, numbers[next] < number {
-          low = next
-          step *= 2
-        } else {
-          high = min(high, next)
-          low += 1
-          break
-        }
+    while low < high {
+      let middle = (low + high) / 2
+      if compareBytes(self[middle], id) < 0 { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private static func place<Number: Comparable>(
+    atOrAfter number: Number, in numbers: [Number], from start: Int
+  ) -> Int {
+    var low = start
+    var high = numbers.count
+    var step = 1
+    while low < high, numbers[low] < number {
+      let next = low + step
+      if next < high, numbers[next] < number {
+        low = next
+        step *= 2
+      } else {
+        high = min(high, next)
+        low += 1
+        break
       }
-      while low < high {
-        let middle = (low + high) / 2
-        if numbers[middle] < number { low = middle + 1 } else { high = middle }
-      }
-      return low
     }
     while low < high {
       let middle = (low + high) / 2
-      if compareBytes(bytes(slots[middle]), id) < 0 { low = middle + 1 } else { high = middle }
+      if numbers[middle] < number { low = middle + 1 } else { high = middle }
     }
     return low
   }
 }
 
-/// Sorts many numbers by their bytes, skipping bytes that are equal in all.
-enum RadixSort {
-  static func sort(_ numbers: inout [UInt64]) {
-    guard numbers.count > 512 else { return numbers.sort() }
-    var differing: UInt64 = 0
-    let first = numbers[0]
-    for number in numbers { differing |= number ^ first }
-    var other = [UInt64](repeating: 0, count: numbers.count)
-    for shift in stride(from: UInt64(0), to: 64, by: 8) where differing >> shift & 0xFF != 0 {
-      pass(&numbers, &other, shift)
-      swap(&numbers, &other)
-    }
-  }
-
-  private static func pass(_ from: inout [UInt64], _ to: inout [UInt64], _ shift: UInt64) {
-    withUnsafeTemporaryAllocation(of: Int.self, capacity: 256) { places in
-      places.initialize(repeating: 0)
-      for number in from { places[Int(number >> shift & 0xFF)] += 1 }
-      var total = 0
-      for place in 0..<256 {
-        let count = places[place]
-        places[place] = total
-        total += count
-      }
-      to.withUnsafeMutableBufferPointer { to in
-        for number in from {
-          let digit = Int(number >> shift & 0xFF)
-          to[places[digit]] = number
-          places[digit] += 1
-        }
-      }
-    }
+extension UInt128 {
+  /// The bytes of a UUID as the key of a record, in their order.
+  fileprivate init?(idKey key: UnsafeRawBufferPointer) {
+    guard key.count == 16 else { return nil }
+    self.init(bigEndian: key.loadUnaligned(as: UInt128.self))
   }
 }

@@ -157,6 +157,12 @@ private final class Int64Key: StandardKey<Int64>, @unchecked Sendable {
     writer.append(int64: value)
   }
 
+  override func make(
+    component: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Int64>
+  ) -> Bool {
+    makeID(component, at: target)
+  }
+
   override func makeID(
     _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Int64>
   ) -> Bool {
@@ -205,6 +211,12 @@ private final class UInt64Key: StandardKey<UInt64>, @unchecked Sendable {
     writer.append(uint64: value)
   }
 
+  override func make(
+    component: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<UInt64>
+  ) -> Bool {
+    makeID(component, at: target)
+  }
+
   override func makeID(
     _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<UInt64>
   ) -> Bool {
@@ -223,6 +235,12 @@ private final class IntKey: StandardKey<Int>, @unchecked Sendable {
     writer.append(int64: Int64(value))
   }
 
+  override func make(
+    component: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Int>
+  ) -> Bool {
+    makeID(component, at: target)
+  }
+
   override func makeID(
     _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Int>
   ) -> Bool {
@@ -239,6 +257,12 @@ extension UInt: StandardValue {
 private final class UIntKey: StandardKey<UInt>, @unchecked Sendable {
   override func write(_ value: UInt, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(uint64: UInt64(value))
+  }
+
+  override func make(
+    component: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<UInt>
+  ) -> Bool {
+    makeID(component, at: target)
   }
 
   override func makeID(
@@ -317,15 +341,20 @@ private final class StringKey: StandardKey<String>, @unchecked Sendable {
     writer.append(string: value, isLast: isLast)
   }
 
+  override func make(
+    component: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<String>
+  ) -> Bool {
+    // Other text may have been written in another normal form than it is stored under.
+    guard component.isASCII else { return false }
+    target.initialize(to: String(decoding: component, as: UTF8.self))
+    return true
+  }
+
   override func makeID(
     _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<String>
   ) -> Bool {
     guard key.count > 0 else { return false }
-    let text = UnsafeRawBufferPointer(rebasing: key[1...])
-    // Other text may have been written in another normal form than it is stored under.
-    guard text.allSatisfy({ $0 < 0x80 }) else { return false }
-    target.initialize(to: String(decoding: text, as: UTF8.self))
-    return true
+    return make(component: UnsafeRawBufferPointer(rebasing: key[1...]), at: target)
   }
 }
 

@@ -29,6 +29,12 @@ class KeyCoding<Value>: _Witness, @unchecked Sendable {
   /// an optional, whose type would be looked up for each row.
   func make(_ known: KeyValue, at target: UnsafeMutablePointer<Value>) -> Bool { false }
 
+  /// Makes the value from its bytes in a key, without end mark and escapes, as `make` does from the standard
+  /// value of these bytes; false if that must be asked.
+  func make(component: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Value>) -> Bool {
+    false
+  }
+
   /// How records with an id of this type are stored; nil for a type that cannot be an id.
   var idKind: RecordIDKind? { nil }
 
@@ -105,6 +111,12 @@ where Value.RawValue: IndexKey {
 
   override func make(_ known: KeyValue, at target: UnsafeMutablePointer<Value>) -> Bool {
     make(at: target) { raw.make(known, at: $0) }
+  }
+
+  override func make(
+    component: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Value>
+  ) -> Bool {
+    make(at: target) { raw.make(component: component, at: $0) }
   }
 
   override var idKind: RecordIDKind? { raw.idKind }

@@ -58,52 +58,53 @@ extension MappedTree {
   /// Goes down from the root, by a binary search in each page. Whatever bytes a damaged file has there,
   /// nothing is read outside of its pages, and the search ends.
   private func search<Key: SearchedKey>(_ key: Key) -> Place {
-    var number = tree.root
+    guard var page = page(tree.root) else { return .unclear }
     for _ in 0..<PageLayout.maximumDepth {
-      guard number > 1, number <= lastPage else { return .unclear }
-      let page = self.page(at: number)
-      let (flags, lower) = (page.flags, page.lower)
-      let isBranch = flags == PageLayout.branch
-      let count = page.count
-      // No page of a tree is empty.
-      guard page.number == number, isBranch || flags == PageLayout.leaf, lower <= pageSize,
-        count > 0
-      else { return .unclear }
-      // The first key of a branch is empty.
-      var low = isBranch ? 1 : 0
-      var high = count
-      let last = pageSize &- PageLayout.nodeHeaderSize
-      var equal: UnsafeRawPointer?
-      while low < high {
-        let middle = (low &+ high) &>> 1
-        let offset = page.offset(middle)
-        guard offset >= lower, offset <= last else { return .unclear }
-        let node = PageNode(base: page.base + offset)
-        let size = node.keySize
-        guard key.canBeCompared(size), size <= last &- offset else { return .unclear }
-        let order = key.order(of: node.key)
-        if order == 0 {
-          equal = node.base
-          low = middle &+ 1
-          if !isBranch { break }
-        } else if order < 0 {
-          low = middle &+ 1
-        } else {
-          high = middle
-        }
+      let isBranch = page.flags == PageLayout.branch
+      guard let (place, equal) = place(of: key, in: page, isBranch: isBranch) else {
+        return .unclear
       }
       if !isBranch { return equal.map { .node($0) } ?? .absent }
-      guard low > 0, low <= count else { return .unclear }
-      let offset = page.offset(low &- 1)
-      guard offset >= lower, offset <= last else { return .unclear }
-      number = PageNode(base: page.base + offset).child
+      guard let child = child(place, of: page) else { return .unclear }
+      page = child
     }
     return .unclear
   }
 
+  /// In a leaf, the number of keys before the key, and its node if it is there; in a branch, the child in
+  /// which it would be. Nil if a node that the search comes to is not inside the page, or if its key has
+  /// another size than all should have.
+  @inline(__always)
+  func place<Key: SearchedKey>(
+    of key: Key, in page: PageHeader, isBranch: Bool
+  ) -> (place: Int, equal: UnsafeRawPointer?)? {
+    let lower = page.lower
+    // The first key of a branch is empty.
+    var low = isBranch ? 1 : 0
+    var high = page.count
+    let last = pageSize &- PageLayout.nodeHeaderSize
+    while low < high {
+      let middle = (low &+ high) &>> 1
+      let offset = page.offset(middle)
+      guard offset >= lower, offset <= last else { return nil }
+      let node = PageNode(base: page.base + offset)
+      let size = node.keySize
+      guard key.canBeCompared(size), size <= last &- offset else { return nil }
+      let order = key.order(of: node.key)
+      if order == 0 {
+        return (middle, isBranch ? nil : node.base)
+      } else if order < 0 {
+        low = middle &+ 1
+      } else {
+        high = middle
+      }
+    }
+    return (isBranch ? low &- 1 : low, nil)
+  }
+
   /// The only value of a key; nil if there are several, or if it is not inside its page or its own pages.
   @inline(__always)
-  private func singleValue(of node: PageNode) -> UnsafeRawBufferPointer? {
+  func singleValue(of node: PageNode) -> UnsafeRawBufferPointer? {
     let (start, size) = (node.value, node.valueSize)
     if node.flags == 0 {
       let offset = start - page(around: node.base).base
@@ -132,7 +133,7 @@ extension MappedTree {
 }
 
 /// A key that is searched, compared in the order of LMDB: bytes first, then length.
-private protocol SearchedKey {
+protocol SearchedKey {
   /// Whether a key of this size can be compared with it.
   func canBeCompared(_ size: Int) -> Bool
   /// Less than zero if the other key is before it.
@@ -140,9 +141,9 @@ private protocol SearchedKey {
 }
 
 /// A key of eight bytes in a tree where all keys have eight: a number as an id.
-private struct WordKey: SearchedKey {
+struct WordKey: SearchedKey {
   static var size: Int { 8 }
-  private let word: UInt64
+  let word: UInt64
 
   @inline(__always)
   init(_ key: UnsafeRawBufferPointer) {
@@ -160,10 +161,10 @@ private struct WordKey: SearchedKey {
 }
 
 /// A key of sixteen bytes in a tree where all keys have sixteen: a UUID as an id.
-private struct TwoWordKey: SearchedKey {
+struct TwoWordKey: SearchedKey {
   static var size: Int { 16 }
-  private let first: UInt64
-  private let second: UInt64
+  let first: UInt64
+  let second: UInt64
 
   @inline(__always)
   init(_ key: UnsafeRawBufferPointer) {
@@ -183,15 +184,26 @@ private struct TwoWordKey: SearchedKey {
   }
 }
 
-private struct BytesKey: SearchedKey {
+struct BytesKey: SearchedKey {
   private let bytes: UnsafeRawBufferPointer
+  /// The first bytes, which decide most comparisons; not used for a shorter key.
+  private let head: UInt64
 
   @inline(__always)
-  init(_ key: UnsafeRawBufferPointer) { bytes = key }
+  init(_ key: UnsafeRawBufferPointer) {
+    bytes = key
+    head = key.count >= 8 ? UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)) : 0
+  }
 
   @inline(__always)
   func canBeCompared(_ size: Int) -> Bool { true }
 
   @inline(__always)
-  func order(of other: UnsafeRawBufferPointer) -> Int { PageLayout.order(other, bytes) }
+  func order(of other: UnsafeRawBufferPointer) -> Int {
+    if bytes.count >= 8, other.count >= 8 {
+      let found = UInt64(bigEndian: other.loadUnaligned(as: UInt64.self))
+      if found != head { return found < head ? -1 : 1 }
+    }
+    return PageLayout.order(other, bytes)
+  }
 }

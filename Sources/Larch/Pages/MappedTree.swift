@@ -142,25 +142,27 @@ package struct MappedTree {
     return UInt64(max(1, PageHeader(base: node.value).count))
   }
 
+  @inline(__always)
   func child(_ place: Int, of page: PageHeader) -> PageHeader? {
     node(place, in: page).flatMap { self.page($0.child) }
   }
 
-  /// In a leaf, the number of keys before the key; in a branch, the child in which it would be.
+  /// In a leaf, the number of keys before the key; in a branch, the child in which it would be. Any place if
+  /// the page is damaged.
   func place(of key: UnsafeRawBufferPointer, in page: PageHeader) -> Int {
     let isBranch = page.flags == PageLayout.branch
-    // The first key of a branch is empty.
-    var low = isBranch ? 1 : 0
-    var high = page.count
-    while low < high {
-      let middle = (low + high) / 2
-      guard let node = node(middle, in: page) else { break }
-      let order = PageLayout.order(node.key, key)
-      if isBranch ? order <= 0 : order < 0 { low = middle + 1 } else { high = middle }
-    }
-    return isBranch ? low - 1 : low
+    let found =
+      switch key.count {
+      case WordKey.size: place(of: WordKey(key), in: page, isBranch: isBranch)
+      case TwoWordKey.size: place(of: TwoWordKey(key), in: page, isBranch: isBranch)
+      default: place(of: BytesKey(key), in: page, isBranch: isBranch)
+      }
+    // In a tree of texts, only some keys have the size of a number.
+    return found?.place ?? place(of: BytesKey(key), in: page, isBranch: isBranch)?.place ?? 0
   }
 
+  /// The page of this number, if it can be one of a tree: none of these is empty.
+  @inline(__always)
   func page(_ number: UInt64) -> PageHeader? {
     guard number > 1, number <= lastPage else { return nil }
     let page = self.page(at: number)

@@ -18,27 +18,13 @@ enum SmallString {
   /// short ASCII needs no comparison, which for long text is faster than to look for other bytes.
   static func text(_ utf8: UnsafeRawBufferPointer) -> String? {
     let text = String(decoding: utf8, as: UTF8.self)
-    if utf8.count < 128, isASCII(utf8) { return text }
+    if utf8.count < 128, utf8.isASCII { return text }
     let isUnchanged = text.utf8.withContiguousStorageIfAvailable { ours in
       guard ours.count == utf8.count, let left = ours.baseAddress, let right = utf8.baseAddress
       else { return ours.count == utf8.count }
       return memcmp(left, right, utf8.count) == 0
     }
     return isUnchanged ?? text.utf8.elementsEqual(utf8) ? text : nil
-  }
-
-  @inline(__always)
-  private static func isASCII(_ utf8: UnsafeRawBufferPointer) -> Bool {
-    guard let start = utf8.baseAddress, utf8.count >= 8 else {
-      return utf8.allSatisfy { $0 < 0x80 }
-    }
-    var bits = load64(start + (utf8.count &- 8))
-    var offset = 0
-    while offset &+ 8 < utf8.count {
-      bits |= load64(start + offset)
-      offset &+= 8
-    }
-    return bits & 0x8080_8080_8080_8080 == 0
   }
 
   /// The two words of a small ASCII string; nil if it is longer or not ASCII.

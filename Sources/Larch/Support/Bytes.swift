@@ -112,6 +112,26 @@ extension UnsafeRawBufferPointer {
     return order != 0 ? order < 0 : count < other.count
   }
 
+  /// Whether all bytes are those of ASCII characters.
+  @inline(__always)
+  var isASCII: Bool {
+    guard let start = baseAddress, count >= 8 else { return allSatisfy { $0 < 0x80 } }
+    var bits = (start + (count &- 8)).loadUnaligned(as: UInt64.self)
+    var offset = 0
+    while offset &+ 8 < count {
+      bits |= (start + offset).loadUnaligned(as: UInt64.self)
+      offset &+= 8
+    }
+    return bits & 0x8080_8080_8080_8080 == 0
+  }
+
+  /// Where the first byte is that is zero.
+  @inline(__always)
+  var firstZero: Int? {
+    guard let start = baseAddress, let found = memchr(start, 0, count) else { return nil }
+    return UnsafeRawPointer(found) - start
+  }
+
   private func memoryCompare(_ other: UnsafeRawBufferPointer, _ count: Int) -> Int32 {
     // Both are non-empty here, so both have a base address.
     memcmp(baseAddress!, other.baseAddress!, count)

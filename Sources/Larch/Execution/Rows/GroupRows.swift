@@ -22,7 +22,7 @@ enum GroupValues {
           return
         }
         if number == ComparableNumber.of(0.0) { found = .inRecords }
-      case .string, .url: if !bytes.allSatisfy({ $0 < 0x80 }) { found = .inRecords }
+      case .string, .url: if !bytes.isASCII { found = .inRecords }
       default: break
       }
     }

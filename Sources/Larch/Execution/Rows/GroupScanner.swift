@@ -90,7 +90,7 @@ final class GroupScanner {
       }
       steps += 1
       let entry =
-        scanner.descends ? try scanner.cursor?.previousKey() : try scanner.cursor?.nextKey()
+        scanner.descends ? try scanner.cursor.previousKey() : try scanner.cursor.nextKey()
       guard scanner.accept(entry) else { break }
       scanner.entriesExamined &+= 1
       if !isInGroup(scanner.key) {
@@ -118,7 +118,7 @@ final class GroupScanner {
     let bounds = scanner.bounds.pointee
     if let upper = bounds.upper, compareBytes(upper, end.bytes) <= 0 { return nil }
     if compareBytes(bounds.lower, end.bytes) >= 0 { return try scanner.seekRange() }
-    return try scanner.cursor?.seek(atOrAfter: end.bytes)
+    return try scanner.cursor.seek(atOrAfter: end.bytes)
   }
 
   private func seekBefore() throws -> LMDBEntry? {
@@ -127,8 +127,8 @@ final class GroupScanner {
     if let upper = bounds.upper, compareBytes(upper, group.bytes) <= 0 {
       return try scanner.seekRange()
     }
-    let entry = try scanner.cursor?.seek(atOrAfter: group.bytes)
-    return entry == nil ? try scanner.cursor?.last() : try scanner.cursor?.previousKey()
+    let entry = try scanner.cursor.seek(atOrAfter: group.bytes)
+    return entry == nil ? try scanner.cursor.last() : try scanner.cursor.previousKey()
   }
 }
 

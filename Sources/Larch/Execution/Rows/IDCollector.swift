@@ -46,6 +46,15 @@ final class IDCollector {
 
   private func append(_ scan: Plan.IndexScan, to list: inout IDList) throws {
     let scanner = try IndexScanner(scan, in: reader.collection, context: reader.context)
+    // Ids that are collected twice are kept once.
+    let isWhole = try scanner.forEachRun { _, ids in
+      list.append(run: ids)
+      return true
+    }
+    if isWhole {
+      entriesExamined += scanner.entriesExamined
+      return
+    }
     let filter = try FilterProgram.of(
       scan.keyFilter, context: reader.context, typed: reader.typed)
     while try scanner.nextKey() {

@@ -66,6 +66,9 @@ final class IndexRows: RowSource {
     return false
   }
 
+  /// Whether its rows are all entries of the scan.
+  var areAllEntries: Bool { !isFiltering && !isSelecting && keyFilter == nil }
+
   private func isSelected(_ id: UnsafeRawBufferPointer) throws -> Bool {
     guard given.insert(id) else { return false }
     return try !skipsUnsaved || reader.isThere(id)

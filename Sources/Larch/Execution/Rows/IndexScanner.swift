@@ -19,7 +19,7 @@ final class IndexScanner {
   private let idsDescend: Bool
   /// The length of ids of equal size, which LMDB returns a page at a time.
   private let width: Int?
-  @exclusivity(unchecked) var cursor: LMDBCursor?
+  @exclusivity(unchecked) var cursor: IndexCursor
   /// The ids of the only key begin here or slightly earlier, not at its first or last one.
   var startID: [UInt8]? {
     didSet { hasStart = startID != nil }
@@ -90,7 +90,7 @@ final class IndexScanner {
     self.descends = descends
     self.idsDescend = idsDescend
     width = collection.stored.idKind.width
-    cursor = try LMDBCursor(database, in: try context.transaction())
+    cursor = try IndexCursor(database, context)
     if !scan.keyFilter.isEmpty {
       filter = KeyFilterProgram(scan.keyFilter, schema, components)
     }
@@ -101,7 +101,7 @@ final class IndexScanner {
   }
 
   func close() {
-    cursor = nil
+    cursor.close()
     state = .none
     range = rangeCount
     isInRange = false
@@ -138,7 +138,7 @@ final class IndexScanner {
   func step() throws -> Bool {
     while true {
       if isInRange {
-        let entry = descends ? try cursor?.previousKey() : try cursor?.nextKey()
+        let entry = descends ? try cursor.previousKey() : try cursor.nextKey()
         if accept(entry) { return true }
       }
       range += 1
@@ -175,13 +175,13 @@ final class IndexScanner {
   func seekRange() throws -> LMDBEntry? {
     if !descends {
       let lower = ranges[range].lower
-      if lower.isEmpty { return try cursor?.first() }
-      return try cursor?.seek(atOrAfter: lower)
+      if lower.isEmpty { return try cursor.first() }
+      return try cursor.seek(atOrAfter: lower)
     }
-    guard let upper = ranges[rangeCount - 1 - range].upper else { return try cursor?.last() }
+    guard let upper = ranges[rangeCount - 1 - range].upper else { return try cursor.last() }
     if upper.isEmpty { return nil }
-    let entry = try cursor?.seek(atOrAfter: upper)
-    return entry == nil ? try cursor?.last() : try cursor?.previousKey()
+    let entry = try cursor.seek(atOrAfter: upper)
+    return entry == nil ? try cursor.last() : try cursor.previousKey()
   }
 
   /// The number of ids, counted key by key; may stop at `most`. The scan cannot be used after that.
@@ -192,18 +192,18 @@ final class IndexScanner {
     for place in 0..<rangeCount {
       guard count < most else { break }
       let lower = ranges[place].lower
-      var entry = lower.isEmpty ? try cursor?.first() : try cursor?.seek(atOrAfter: lower)
+      var entry = lower.isEmpty ? try cursor.first() : try cursor.seek(atOrAfter: lower)
       if let upper = ranges[place].upper {
         while let found = entry, count < most, compareBytes(found.key, upper) < 0 {
-          count += try cursor?.duplicateCount() ?? 0
+          count += try cursor.idCount()
           entriesExamined += 1
-          entry = isPoints ? nil : try cursor?.nextKey()
+          entry = isPoints ? nil : try cursor.nextKey()
         }
       } else {
         while entry != nil, count < most {
-          count += try cursor?.duplicateCount() ?? 0
+          count += try cursor.idCount()
           entriesExamined += 1
-          entry = try cursor?.nextKey()
+          entry = try cursor.nextKey()
         }
       }
     }
@@ -215,7 +215,7 @@ final class IndexScanner {
 
   /// The number of ids of the key, without reading them.
   func idCount() throws -> Int {
-    try cursor?.duplicateCount() ?? 0
+    try cursor.idCount()
   }
 
   /// The first id of a key whose ids were not read yet.
@@ -241,14 +241,14 @@ final class IndexScanner {
     case .none: return false
     case .fresh: return try firstID()
     case .run:
-      guard !isLastRun, let bytes = try cursor?.nextRun() else {
+      guard !isLastRun, let bytes = try cursor.nextRun() else {
         state = .none
         return false
       }
       begin(bytes)
       return try nextID()
     case .single:
-      let entry = idsDescend ? try cursor?.previousDuplicate() : try cursor?.nextDuplicate()
+      let entry = idsDescend ? try cursor.previousID() : try cursor.nextID()
       guard let entry else {
         state = .none
         return false
@@ -269,14 +269,19 @@ final class IndexScanner {
   /// The key was already counted as an entry.
   private func firstID() throws -> Bool {
     if hasStart, let startID { return try firstID(near: startID) }
+    if !idsDescend, let width, let ids = cursor.allIDs, ids.count >= width {
+      isLastRun = true
+      begin(ids)
+      id = UnsafeRawBufferPointer(start: runPosition, count: width)
+      runPosition += width
+      return true
+    }
     // A step forward arrives at the first id of a key, a step back at the last one.
     var entry = self.entry
     if idsDescend, !descends {
-      entry = try cursor?.lastDuplicate()
+      entry = try cursor.lastID()
     } else if descends, !idsDescend {
-      // Not `firstDuplicate`: a cursor that reached the last key with `last` stays marked as at the
-      // end, and LMDB then returns no further value of this key.
-      entry = try cursor?.seek(exactly: key)
+      entry = try cursor.firstID(of: key)
     }
     guard let entry else {
       state = .none
@@ -287,7 +292,7 @@ final class IndexScanner {
       state = .single
       return true
     }
-    guard let (run, isOnly) = try cursor?.firstRun(at: entry) else { return false }
+    guard let (run, isOnly) = try cursor.firstRun(at: entry) else { return false }
     isLastRun = isOnly
     begin(run)
     if let width { runPosition += width }
@@ -295,12 +300,68 @@ final class IndexScanner {
   }
 }
 
+// MARK: - All entries
+
+extension IndexScanner {
+  /// Calls with each key and a run of its ids, straight from the pages, until the closure returns false. The
+  /// ids have one size and no gaps. Only for a scan that has not begun, in the order of the keys and ids.
+  ///
+  /// - Returns: false if the scan must go from key to key. The closure may have been called.
+  func forEachRun(
+    _ body: (_ key: UnsafeRawBufferPointer, _ ids: UnsafeRawBufferPointer) -> Bool
+  ) throws -> Bool {
+    guard range < 0, filter == nil, prefixCount == 0, !isPoints, !descends, !idsDescend, let width,
+      let tree = cursor.tree
+    else { return false }
+    var count = 0
+    for place in 0..<rangeCount {
+      let (lower, upper) = (ranges[place].lower, ranges[place].upper)
+      let isWhole = try tree.forEachLeaf(from: lower, to: upper) { leaf, places in
+        for place in places {
+          guard let node = tree.node(place, in: leaf) else { return false }
+          switch tree.values(of: node, in: leaf) {
+          case .one(let id) where id.count == width:
+            count &+= 1
+            guard body(node.key, id) else { return false }
+          case .run(let ids, width):
+            count &+= ids.count / width
+            guard body(node.key, ids) else { return false }
+          case .one, .run: return false
+          case .other: guard try forEachRun(of: node.key, &count, body) else { return false }
+          }
+        }
+        return true
+      }
+      guard isWhole else { return false }
+    }
+    entriesExamined &+= count
+    close()
+    return true
+  }
+
+  /// The same for one key, by LMDB.
+  private func forEachRun(
+    of key: UnsafeRawBufferPointer, _ count: inout Int,
+    _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
+  ) throws -> Bool {
+    guard let width, let entry = try cursor.seek(exactly: key),
+      var (ids, isLast) = try cursor.firstRun(at: entry)
+    else { return false }
+    while true {
+      count &+= ids.count / width
+      guard ids.count % width == 0, body(key, ids) else { return false }
+      guard !isLast, let next = try cursor.nextRun() else { return true }
+      (ids, isLast) = (next, false)
+    }
+  }
+}
+
 extension IndexScanner {
   private func firstID(near start: [UInt8]) throws -> Bool {
-    var entry = try start.withUnsafeBytes { try cursor?.seek(key, valueAtOrAfter: $0) }
+    var entry = try start.withUnsafeBytes { try cursor.seek(key, idAtOrAfter: $0) }
     if entry == nil, idsDescend {
-      entry = try cursor?.seek(exactly: key)
-      entry = try cursor?.lastDuplicate()
+      entry = try cursor.seek(exactly: key)
+      entry = try cursor.lastID()
     }
     guard let entry else {
       state = .none

@@ -17,6 +17,9 @@ final class KeyComponents {
     var isOptional: Bool
     /// Whether it is not simple: its values are parsed only to find its end.
     var isComplex: Bool
+    var isSelfDelimiting: Bool
+    /// The size of each value; 0 if it varies.
+    var width: Int
   }
 
   let fields: [IndexFieldSchema]
@@ -51,7 +54,9 @@ final class KeyComponents {
       (parts + place).initialize(
         to: Part(
           primitive: simple?.primitive ?? .bool, isOptional: simple?.isOptional ?? false,
-          isComplex: simple == nil))
+          isComplex: simple == nil,
+          isSelfDelimiting: simple?.primitive.isSelfDelimiting ?? false,
+          width: simple.flatMap { $0.isOptional ? nil : $0.primitive.keyWidth } ?? 0))
     }
     (self.fixedCount, self.fixedEnd) = (fixedCount, fixedEnd)
   }
@@ -98,7 +103,19 @@ final class KeyComponents {
   }
 
   /// A simple component.
+  @inline(__always)
   func component(_ place: Int) throws -> Component {
+    while known <= place { try findEnd() }
+    let part = parts + place
+    guard part.pointee.width > 0, ends[place] >= 0, let start = key.baseAddress else {
+      return try variedComponent(place)
+    }
+    let width = part.pointee.width
+    return .value(UnsafeRawBufferPointer(start: start + (ends[place] &- width), count: width))
+  }
+
+  /// A component that may be nil, or whose size is not the same in all keys.
+  private func variedComponent(_ place: Int) throws -> Component {
     let end = try end(of: place)
     if end < 0 { return .cut }
     var start = place == 0 ? 0 : ends[place - 1]
@@ -108,7 +125,7 @@ final class KeyComponents {
       if key[start] == 0 { return .null }
       start += 1
     }
-    if part.primitive.isSelfDelimiting {
+    if part.isSelfDelimiting {
       return .value(UnsafeRawBufferPointer(rebasing: key[start..<end]))
     }
     start += 1
@@ -117,15 +134,22 @@ final class KeyComponents {
   }
 
   private func end(of place: Int) throws -> Int {
-    while known <= place {
-      let start = known == 0 ? 0 : ends[known - 1]
-      let end =
-        start < 0
-        ? KeyComponents.cutEnd : try self.end(from: start, parts[known], isLast: known == count - 1)
-      ends[known] = end
-      known += 1
-    }
+    while known <= place { try findEnd() }
     return ends[place]
+  }
+
+  /// Finds the end of the next component.
+  private func findEnd() throws {
+    let start = known == 0 ? 0 : ends[known &- 1]
+    let width = (parts + known).pointee.width
+    if width > 0, start >= 0, start &+ width <= key.count {
+      ends[known] = start &+ width
+    } else {
+      ends[known] =
+        start < 0
+        ? KeyComponents.cutEnd : try end(from: start, parts[known], isLast: known == count - 1)
+    }
+    known &+= 1
   }
 
   private func end(from start: Int, _ part: Part, isLast: Bool) throws -> Int {
@@ -199,12 +223,7 @@ final class KeyComponents {
   }
 
   private func find(zeroFrom offset: Int) -> Int? {
-    var place = offset
-    while place < key.count {
-      if key[place] == 0 { return place }
-      place &+= 1
-    }
-    return nil
+    UnsafeRawBufferPointer(rebasing: key[offset...]).firstZero.map { offset + $0 }
   }
 
   /// The bytes end inside a value: valid only if the writer cuts all keys.
@@ -214,7 +233,7 @@ final class KeyComponents {
   }
 
   private func unescaped(_ payload: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    guard payload.contains(0) else { return payload }
+    guard payload.firstZero != nil else { return payload }
     let target = scratch ?? .allocate(byteCount: KeyWriter.keyLimit, alignment: 8)
     scratch = target
     var size = 0

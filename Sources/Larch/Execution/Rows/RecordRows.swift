@@ -148,6 +148,18 @@ final class IDRows: RowSource {
     return false
   }
 
+  /// Copies the ids of the next rows one after the other, if ids have eight or sixteen bytes. Used only if
+  /// there is no condition on the rows.
+  ///
+  /// - Returns: their number, at most `most`.
+  func take(_ most: Int, into target: UnsafeMutableRawPointer) -> Int {
+    let count = min(most, descends ? place : list.count - place)
+    if count <= 0 { return 0 }
+    list.copy(count, from: descends ? place - 1 : place, descends: descends, to: target)
+    place += descends ? -count : count
+    return count
+  }
+
   override func close() { place = descends ? 0 : list.count }
 
   override var entriesExamined: Int { examined }

@@ -147,7 +147,7 @@ final class KeyedRecords {
   private func append(_ primitive: KeyForm.Primitive, key bytes: UnsafeRawBufferPointer) -> Bool {
     switch primitive {
     case .string:
-      guard bytes.allSatisfy({ $0 < 0x80 }) else { return false }
+      guard bytes.isASCII else { return false }
       output.append(bytes)
     case .data: output.append(bytes)
     case .decimal:

@@ -123,7 +123,7 @@ extension KeyValue {
     case .double, .date, .float:
       let number = ComparableNumber.of(primitive, key: bytes)
       if number == ComparableNumber.nan || number == ComparableNumber.of(0.0) { return nil }
-    case .string, .url: if !bytes.allSatisfy({ $0 < 0x80 }) { return nil }
+    case .string, .url: if !bytes.isASCII { return nil }
     default: break
     }
     self.init(primitive, key: bytes)

@@ -115,11 +115,26 @@ package final class PlanRun {
   private func begin() throws -> Unmanaged<RowSource>? {
     if isClosed { return nil }
     let wanted = plan.limit.map { $0.addingReportingOverflow(plan.offset) }
-    let source = try makeRows(limit: wanted.flatMap { $0.overflow ? nil : $0.partialValue })
+    let source = try lookingAhead(
+      makeRows(limit: wanted.flatMap { $0.overflow ? nil : $0.partialValue }))
     self.source = source
     current = Unmanaged.passUnretained(source)
     if makesRecords { try beginRecords() }
     return current
+  }
+
+  /// So few rows are found one by one.
+  private static let fewRows = 3
+
+  /// The rows, with their records found several at once if each is read by an id from elsewhere.
+  private func lookingAhead(_ rows: RowSource) throws -> RowSource {
+    let width = collection.stored.idKind.width
+    guard !isCovering, !reader.isFiltering, plan.otherwise == nil, left > PlanRun.fewRows,
+      let width, MappedTree.findsAtOnce(width), !(rows is RecordRows), context.isReading,
+      !(try context.transaction().isWatched), let tree = try context.mappedTree(collection.records)
+    else { return rows }
+    return RecordsAhead(
+      rows, tree, width: width, skipping: plan.offset, limit: plan.limit)
   }
 
   private func beginRecords() throws {
@@ -159,7 +174,28 @@ package final class PlanRun {
     let selector = self.selector ?? begunSelector()
     do {
       return try current._withUnsafeGuaranteedRef { source in
-        try selector._withUnsafeGuaranteedRef { try $0.value(of: place, in: source) }
+        try selector._withUnsafeGuaranteedRef {
+          try $0.value(of: place, in: source, rowsReturned)
+        }
+      }
+    } catch {
+      throw noted(error)
+    }
+  }
+
+  /// Makes the value of a selected field of the last row from its key; false if that does not determine
+  /// every bit.
+  @inline(__always)
+  func make<Value>(
+    _ place: Int, _ coding: KeyCoding<Value>, at target: UnsafeMutablePointer<Value>
+  ) throws -> Bool {
+    guard isCovering, source != nil, rowsReturned > 0, let current else { return false }
+    let selector = self.selector ?? begunSelector()
+    do {
+      return try current._withUnsafeGuaranteedRef { source in
+        try selector._withUnsafeGuaranteedRef {
+          try $0.make(place, in: source, rowsReturned, coding, at: target)
+        }
       }
     } catch {
       throw noted(error)

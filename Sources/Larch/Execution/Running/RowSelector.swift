@@ -15,6 +15,8 @@ package final class RowSelector {
   private let count: Int
   private let fields: UnsafeMutablePointer<Field>
   private let components: Unmanaged<KeyComponents>?
+  /// The number of the row whose key was split last.
+  @exclusivity(unchecked) private var split = 0
   private let reader: RowReader
 
   init(_ run: PlanRun) {
@@ -44,18 +46,44 @@ package final class RowSelector {
 
   deinit { fields.deallocate() }
 
-  func value(of place: Int, in row: RowSource) throws -> KeyValue? {
-    guard 0..<count ~= place, let simple = fields[place].simple else { return nil }
-    if row.record == nil, let key = row.key, let components, let place = fields[place].component {
-      let known: KeyValue? = try components._withUnsafeGuaranteedRef { components in
+  /// The part of the key that has a field; `cut` if it is not known.
+  @inline(__always)
+  private func component(
+    of place: Int, in row: RowSource, _ number: Int
+  ) throws -> KeyComponents.Component {
+    guard row.record == nil, let key = row.key, let components, let place = fields[place].component
+    else { return .cut }
+    return try components._withUnsafeGuaranteedRef { components in
+      if split != number {
+        split = number
         components.open(key)
-        return switch try components.component(place) {
-        case .cut: nil
-        case .null: .null
-        case .value(let bytes): KeyValue(exactly: simple.primitive, key: bytes)
-        }
       }
-      if let known { return known }
+      return try components.component(place)
+    }
+  }
+
+  /// Makes the value of a field from the key of a row; false if that does not determine every bit.
+  ///
+  /// - Parameter number: the number of the row, from 1 on.
+  @inline(__always)
+  func make<Value>(
+    _ place: Int, in row: RowSource, _ number: Int, _ coding: KeyCoding<Value>,
+    at target: UnsafeMutablePointer<Value>
+  ) throws -> Bool {
+    guard 0..<count ~= place,
+      case .value(let bytes) = try component(of: place, in: row, number)
+    else { return false }
+    return coding.make(component: bytes, at: target)
+  }
+
+  /// The value of a field of a row; nil if only the decoded record determines every bit.
+  func value(of place: Int, in row: RowSource, _ number: Int) throws -> KeyValue? {
+    guard 0..<count ~= place, let simple = fields[place].simple else { return nil }
+    switch try component(of: place, in: row, number) {
+    case .cut: break
+    case .null: return .null
+    case .value(let bytes):
+      if let known = KeyValue(exactly: simple.primitive, key: bytes) { return known }
     }
     return try fields[place].bytes._withUnsafeGuaranteedRef { field in
       if field.isID, let value = RowSelector.value(ofID: row.id, simple.primitive) { return value }

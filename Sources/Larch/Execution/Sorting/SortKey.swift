@@ -276,7 +276,7 @@ final class SortKey {
   ) {
     if term.primitive == .uuid || term.primitive == .decimal { return buffer.append(bytes) }
     if term.foldsCase, !isFolded {
-      if bytes.allSatisfy({ $0 < 0x80 }) {
+      if bytes.isASCII {
         return buffer.append(terminated: bytes, foldsASCII: true)
       }
       var folded = NFC.foldedForIndex(String(decoding: bytes, as: UTF8.self))

@@ -155,7 +155,7 @@ final class SortedRows: RowSource {
       numbers.append(row)
     }
     if sorter == nil {
-      numbers.sort()
+      RadixSort.sort(&numbers)
       mode = .list
     } else {
       try moveNumbers()
@@ -181,6 +181,10 @@ final class SortedRows: RowSource {
       guard sortKey.write(after) else { throw SortedRows.foreignToken }
       least = UInt128(after.id.withUnsafeBytes { sortKey.number(ofID: $0) })
       hasLeast = true
+    } else if try takeAllEntries() {
+      RadixSort.sort(&numbers)
+      mode = .keys
+      return
     }
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
     while try source.next() {
@@ -191,19 +195,45 @@ final class SortedRows: RowSource {
         try add(number, key, to: sorter)
         continue
       }
-      numbers.append(UInt128(number) << 64 | UInt128(keys.count))
-      keys.append(UInt8(truncatingIfNeeded: key.count >> 8))
-      keys.append(UInt8(truncatingIfNeeded: key.count))
-      keys.append(key)
-      if keys.count + numbers.count * 16 > settings.budget { try moveKeys() }
+      append(number, key)
+      if isFull { try moveKeys() }
     }
     if let sorter {
       try sorter.finish()
       mode = .sorter
     } else {
-      numbers.sort()
+      RadixSort.sort(&numbers)
       mode = .keys
     }
+  }
+
+  @inline(__always)
+  private func append(_ number: UInt64, _ key: UnsafeRawBufferPointer) {
+    numbers.append(UInt128(number) << 64 | UInt128(keys.count))
+    keys.append(UInt8(truncatingIfNeeded: key.count >> 8))
+    keys.append(UInt8(truncatingIfNeeded: key.count))
+    keys.append(key)
+  }
+
+  private var isFull: Bool { keys.count + numbers.count * 16 > settings.budget }
+
+  /// Takes the rows from all entries of a scan; false, without a row, if they must come one by one, or if
+  /// they do not fit into memory.
+  private func takeAllEntries() throws -> Bool {
+    guard let rows = source as? IndexRows, rows.areAllEntries else { return false }
+    let areTaken = try rows.scanner.forEachRun { key, ids in
+      // Rows with keys are sorted by ids of eight bytes.
+      for place in 0..<ids.count / 8 {
+        append(
+          sortKey.number(ofID: UnsafeRawBufferPointer(rebasing: ids[place * 8..<place * 8 + 8])),
+          key)
+      }
+      return !isFull
+    }
+    if areTaken { return true }
+    numbers.removeAll()
+    keys.removeAll()
+    return false
   }
 
   /// Moves rows with their keys to the general sort, as they do not fit into memory.

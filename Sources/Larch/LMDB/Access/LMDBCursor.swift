@@ -17,6 +17,16 @@ package struct LMDBEntry {
     valueCount = value.mv_size
   }
 
+  /// A pair in the map, of which neither part is empty.
+  @inline(__always)
+  package init?(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    guard let keyStart = key.baseAddress, let valueStart = value.baseAddress else { return nil }
+    self.keyStart = keyStart
+    keyCount = key.count
+    self.valueStart = valueStart
+    valueCount = value.count
+  }
+
   @inline(__always)
   package var key: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: keyStart, count: keyCount)
@@ -74,13 +84,15 @@ package struct LMDBCursor: ~Copyable {
 
   /// The last pair of the previous key.
   @inline(__always)
-  mutating func previousKey() throws(LMDBError) -> LMDBEntry? { try move(MDB_PREV_NODUP) }
+  package mutating func previousKey() throws(LMDBError) -> LMDBEntry? { try move(MDB_PREV_NODUP) }
 
   @inline(__always)
   package mutating func nextDuplicate() throws(LMDBError) -> LMDBEntry? { try move(MDB_NEXT_DUP) }
 
   @inline(__always)
-  mutating func previousDuplicate() throws(LMDBError) -> LMDBEntry? { try move(MDB_PREV_DUP) }
+  package mutating func previousDuplicate() throws(LMDBError) -> LMDBEntry? {
+    try move(MDB_PREV_DUP)
+  }
 
   /// The first value of the current key.
   mutating func firstDuplicate() throws(LMDBError) -> LMDBEntry? {

@@ -15,19 +15,20 @@ public struct Selection<R: Record, Row>: Sendable {
   /// Whether stored values may be none of their type, so that each must be read.
   let mayBeInvalid: Bool
   /// Makes a row in its place.
-  let make: @Sendable (any SelectedValues<R>, UnsafeMutablePointer<Row>) throws -> Void
+  let make: @Sendable (SelectedValues, UnsafeMutablePointer<Row>) throws -> Void
   /// Whether equal results are returned once.
   var isDistinct = false
 
   fileprivate init(
     _ query: Query<R>, _ fields: [SelectedFieldDescription],
-    make: @escaping @Sendable (any SelectedValues<R>, UnsafeMutablePointer<Row>) throws -> Void
+    make: @escaping @Sendable (SelectedValues, UnsafeMutablePointer<Row>) throws -> Void
   ) {
     self.query = query
     self.fields = fields
-    let known = fields.compactMap(\.reference)
+    // Closures: the runtime is asked for a key path each time.
+    let known = fields.compactMap { $0.reference }
     references = known.count == fields.count ? known : nil
-    mayBeInvalid = fields.contains(where: \.mayBeInvalid)
+    mayBeInvalid = fields.contains { $0.mayBeInvalid }
     self.make = make
   }
 
@@ -64,23 +65,29 @@ extension Selection {
 }
 
 /// The values of one row, read in the order of the fields.
-protocol SelectedValues<R> {
-  associatedtype R: Record
-  /// Makes the value of the next field in its place: an optional or an array of it would be looked
-  /// up in the runtime for each row.
-  func make<Value>(_ field: SelectedField<R, Value>, at target: UnsafeMutablePointer<Value>) throws
-}
-
-extension SelectedValues {
-  /// The value of the next field.
-  fileprivate func value<Value>(of field: SelectedField<R, Value>) throws -> Value {
-    try withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { room throws in
-      // There is always room for one.
-      let target = room.baseAddress!
-      try make(field, at: target)
-      return target.move()
-    }
+///
+/// It does not know the record type: a protocol or a class with that type would be looked up in the runtime
+/// for each row.
+class SelectedValues {
+  /// Makes the value of the next field in its place; false if only the decoded record has it. Not an
+  /// optional or an array of it, which would be looked up too.
+  ///
+  /// - Parameter coding: nil if the type is not an `IndexKey`.
+  func make<Value>(
+    _ coding: Unmanaged<KeyCoding<Value>>?, at target: UnsafeMutablePointer<Value>
+  ) throws -> Bool {
+    // Only Larch makes them, and each overrides this.
+    preconditionFailure("\(Self.self) has no values.")
   }
+
+  /// The address of the decoded record, valid until the next row.
+  func record() throws -> UnsafeRawPointer {
+    // As above.
+    preconditionFailure("\(Self.self) has no record.")
+  }
+
+  /// Called with each value that was made.
+  func note<Value>(_ value: UnsafeMutablePointer<Value>) {}
 }
 
 /// A field of a result without its type.
@@ -93,7 +100,7 @@ struct SelectedFieldDescription: Sendable {
 }
 
 /// A field of a result, and how to read it.
-final class SelectedField<R: Record, Value: Sendable>: Sendable {
+final class SelectedField<R: Record, Value: Sendable>: SelectedElement, @unchecked Sendable {
   /// Its name in plans.
   let name: String
   /// Nil if the type is not an `IndexKey`.
@@ -114,58 +121,78 @@ final class SelectedField<R: Record, Value: Sendable>: Sendable {
     self.key = key
     coding = key.map { Unmanaged.passUnretained($0.coding) }
     read = node.read
+    super.init(type: Value.self)
   }
+
+  /// Makes the value of the row in its place.
+  func make(_ values: SelectedValues, at target: UnsafeMutablePointer<Value>) throws {
+    if try !values.make(coding, at: target) {
+      // The rows of a selection are of its record type.
+      let record = try values.record().assumingMemoryBound(to: R.self)
+      target.initialize(to: read(record.pointee))
+    }
+    values.note(target)
+  }
+
+  /// The value of the row.
+  fileprivate func value(_ values: SelectedValues) throws -> Value {
+    try withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { room throws in
+      // There is always room for one.
+      let target = room.baseAddress!
+      try make(values, at: target)
+      return target.move()
+    }
+  }
+
+  override func make(_ values: SelectedValues, atRaw target: UnsafeMutableRawPointer) throws {
+    try make(values, at: target.assumingMemoryBound(to: Value.self))
+  }
+
+  override func destroy(at target: UnsafeMutableRawPointer) {
+    target.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
+  }
+}
+
+/// A part of a result without its types: an object whose methods have them at hand.
+class SelectedElement: @unchecked Sendable {
+  fileprivate let type: Any.Type
+  fileprivate init(type: Any.Type) { self.type = type }
+  fileprivate func make(_ values: SelectedValues, atRaw target: UnsafeMutableRawPointer) throws {}
+  fileprivate func destroy(at target: UnsafeMutableRawPointer) {}
 }
 
 /// Makes tuples element by element in their memory: the type of the tuple would be looked up for
 /// each row.
-private final class TupleMaker<R: Record>: Sendable {
-  /// An element without its type: an object whose methods have it at hand.
-  class Element: @unchecked Sendable {
-    let type: Any.Type
-    init(type: Any.Type) { self.type = type }
-    func make(_ values: any SelectedValues<R>, at target: UnsafeMutableRawPointer) throws {}
-    func destroy(at target: UnsafeMutableRawPointer) {}
-  }
-
-  final class TypedElement<Value: Sendable>: Element, @unchecked Sendable {
-    private let field: SelectedField<R, Value>
-
-    init(_ field: SelectedField<R, Value>) {
-      self.field = field
-      super.init(type: Value.self)
-    }
-
-    override func make(_ values: any SelectedValues<R>, at target: UnsafeMutableRawPointer) throws {
-      try values.make(field, at: target.assumingMemoryBound(to: Value.self))
-    }
-
-    override func destroy(at target: UnsafeMutableRawPointer) {
-      target.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
-    }
-  }
-
-  private let elements: [Element]
-  private let offsets: [Int]
+private final class TupleMaker: @unchecked Sendable {
+  private let owned: [SelectedElement]
+  /// The same, so that a row does not count references to them, and where each is in the tuple.
+  private let elements: UnsafeMutablePointer<(value: Unmanaged<SelectedElement>, offset: Int)>
 
   /// Nil if it is not known where the elements are.
-  init?(_ elements: [Element], _ tuple: Any.Type) {
-    guard let offsets = TupleLayout.offsets(of: elements.map(\.type), in: tuple) else {
+  init?(_ elements: [SelectedElement], _ tuple: Any.Type) {
+    guard let offsets = TupleLayout.offsets(of: elements.map { $0.type }, in: tuple) else {
       return nil
     }
-    self.elements = elements
-    self.offsets = offsets
+    owned = elements
+    self.elements = .allocate(capacity: elements.count)
+    for (place, element) in elements.enumerated() {
+      (self.elements + place).initialize(
+        to: (value: Unmanaged.passUnretained(element), offset: offsets[place]))
+    }
   }
 
-  func make(_ values: any SelectedValues<R>, at target: UnsafeMutableRawPointer) throws {
+  deinit { elements.deallocate() }
+
+  func make(_ values: SelectedValues, at target: UnsafeMutableRawPointer) throws {
     var made = 0
     do {
-      while made < elements.count {
-        try elements[made].make(values, at: target + offsets[made])
-        made += 1
+      while made < owned.count {
+        let (element, offset) = elements[made]
+        try element._withUnsafeGuaranteedRef { try $0.make(values, atRaw: target + offset) }
+        made &+= 1
       }
     } catch {
-      for place in 0..<made { elements[place].destroy(at: target + offsets[place]) }
+      for place in 0..<made { owned[place].destroy(at: target + elements[place].offset) }
       throw error
     }
   }
@@ -177,7 +204,7 @@ extension Query {
     _ field: any KeyPath<R, Value> & Sendable
   ) -> Selection<R, Value> {
     let field = SelectedField(field)
-    return Selection(self, [field.described]) { try $0.make(field, at: $1) }
+    return Selection(self, [field.described]) { try field.make($0, at: $1) }
   }
 
   /// The values of these fields instead of the records, as tuples.
@@ -189,12 +216,10 @@ extension Query {
     let second = SelectedField(second)
     let rest = (repeat SelectedField(each rest))
     var fields = [first.described, second.described]
-    var elements: [TupleMaker<R>.Element] = [
-      TupleMaker<R>.TypedElement(first), TupleMaker<R>.TypedElement(second),
-    ]
+    var elements: [SelectedElement] = [first, second]
     for field in repeat each rest {
       fields.append(field.described)
-      elements.append(TupleMaker<R>.TypedElement(field))
+      elements.append(field)
     }
     if let maker = TupleMaker(elements, (First, Second, repeat each Rest).self) {
       return Selection(self, fields) { try maker.make($0, at: $1) }
@@ -202,8 +227,8 @@ extension Query {
     return Selection(self, fields) { values, target in
       target.initialize(
         to: (
-          try values.value(of: first), try values.value(of: second),
-          repeat try values.value(of: each rest)
+          try first.value(values), try second.value(values),
+          repeat try (each rest).value(values)
         ))
     }
   }

@@ -174,36 +174,47 @@ extension Selection: PatchedQuery, PatchedRows {
 
 /// The selected values of one changed record, in the order of the fields.
 private final class ChangedRow<R: Record>: SelectedValues {
-  private let record: UnsafeRawBufferPointer
+  private let bytes: UnsafeRawBufferPointer
   private let id: UnsafeRawBufferPointer
   private let access: RecordAccess<R>
   /// Empty if a value can only be read from the decoded record.
   private let fields: [SelectedBytes]
-  private var decoded: R?
+  /// The record once it is decoded.
+  private let decoded: UnsafeMutablePointer<R>
+  private var isDecoded = false
   private var place = 0
 
   init(
     _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer, _ access: RecordAccess<R>,
     _ fields: [SelectedBytes]
   ) {
-    self.record = record
+    bytes = record
     self.id = id
     self.access = access
     self.fields = fields
+    decoded = .allocate(capacity: 1)
   }
 
-  func make<Value>(
-    _ field: SelectedField<R, Value>, at target: UnsafeMutablePointer<Value>
-  ) throws {
+  deinit {
+    if isDecoded { decoded.deinitialize(count: 1) }
+    decoded.deallocate()
+  }
+
+  override func make<Value>(
+    _ coding: Unmanaged<KeyCoding<Value>>?, at target: UnsafeMutablePointer<Value>
+  ) throws -> Bool {
     defer { place += 1 }
-    if let key = field.key, place < fields.count,
-      let known = try fields[place].value(in: record, id: id, access.context.shapes),
-      key.coding.make(known, at: target)
-    {
-      return
+    guard let coding, place < fields.count,
+      let known = try fields[place].value(in: bytes, id: id, access.context.shapes)
+    else { return false }
+    return coding._withUnsafeGuaranteedRef { $0.make(known, at: target) }
+  }
+
+  override func record() throws -> UnsafeRawPointer {
+    if !isDecoded {
+      decoded.initialize(to: try access.context.coder.decode(R.self, from: bytes))
+      isDecoded = true
     }
-    let whole = try decoded ?? access.context.coder.decode(R.self, from: record)
-    decoded = whole
-    target.initialize(to: field.read(whole))
+    return UnsafeRawPointer(decoded)
   }
 }

@@ -236,28 +236,28 @@ private final class SelectedRow<R: Record>: SelectedValues {
     isDecoded = false
   }
 
-  func make<Value>(
-    _ field: SelectedField<R, Value>, at target: UnsafeMutablePointer<Value>
-  ) throws {
-    defer { place += 1 }
-    if isKeyed, let coding = field.coding, let known = try run.value(of: place),
-      coding._withUnsafeGuaranteedRef({ $0.make(known, at: target) })
-    {
-      return note(target)
+  override func make<Value>(
+    _ coding: Unmanaged<KeyCoding<Value>>?, at target: UnsafeMutablePointer<Value>
+  ) throws -> Bool {
+    let place = place
+    self.place = place &+ 1
+    guard isKeyed, let coding else { return false }
+    return try coding._withUnsafeGuaranteedRef { coding in
+      if try run.make(place, coding, at: target) { return true }
+      guard let known = try run.value(of: place) else { return false }
+      return coding.make(known, at: target)
     }
-    try decode()
-    target.initialize(to: field.read(decoded.pointee))
-    note(target)
   }
 
-  private func decode() throws {
-    guard !isDecoded, let row else { return }
-    decoded.initialize(to: try access.decode(row, of: run))
-    isDecoded = true
+  override func record() throws -> UnsafeRawPointer {
+    if !isDecoded, let row {
+      decoded.initialize(to: try access.decode(row, of: run))
+      isDecoded = true
+    }
+    return UnsafeRawPointer(decoded)
   }
 
-  @inline(__always)
-  private func note<Value>(_ value: UnsafeMutablePointer<Value>) {
+  override func note<Value>(_ value: UnsafeMutablePointer<Value>) {
     if isDistinct { noteHashable(value) }
   }
 

@@ -8,7 +8,8 @@ final class WholeKeys {
   private let component: Int
   /// The place of the component in each key; nil if that is another one from key to key.
   private let place: Range<Int>?
-  private let components: KeyComponents
+  /// Nil if they have their places in each key.
+  private let components: KeyComponents?
   private let filter: KeyFilterProgram?
 
   /// Nil if the keys do not have the field, or are not in the map.
@@ -30,9 +31,10 @@ final class WholeKeys {
     self.component = component
     self.ranges = ranges
     place = keyFilter.isEmpty ? index.schema.place(ofComponent: component) : nil
-    components = KeyComponents(index.schema)
+    let components = place == nil ? KeyComponents(index.schema) : nil
+    self.components = components
     filter =
-      keyFilter.isEmpty ? nil : KeyFilterProgram(keyFilter, index.schema, components)
+      keyFilter.isEmpty ? nil : components.map { KeyFilterProgram(keyFilter, index.schema, $0) }
   }
 
   /// Calls with the component of each key, nil for nil, and the number of entries of the key.
@@ -54,7 +56,7 @@ final class WholeKeys {
       count += places.count
       for place in places {
         guard let node = tree.node(place, in: leaf) else { return false }
-        if fixed == nil { components.open(node.key) }
+        components?.open(node.key)
         if let filter {
           let outcome = try filter.test()
           if outcome == .no { continue }
@@ -72,8 +74,8 @@ final class WholeKeys {
           body(UnsafeRawBufferPointer(rebasing: node.key[fixed]), entries)
           continue
         }
-        switch try components.component(component) {
-        case .cut: return false
+        switch try components?.component(component) {
+        case .cut, nil: return false
         case .null: body(nil, entries)
         case .value(let bytes): body(bytes, entries)
         }

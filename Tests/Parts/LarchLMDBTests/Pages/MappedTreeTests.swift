@@ -61,6 +61,44 @@ extension MappedFile {
     }
     return unclear
   }
+
+  /// Goes over keys in both directions from random ones, and searches several at once.
+  func walk(_ tree: MappedTree, _ random: inout SeededGenerator) -> Int {
+    var unclear = 0
+    var areInside = true
+    var cursor = MappedCursor(tree)
+    for isNext in [true, false] {
+      var move = SampleFile.key(Int.random(in: 0..<700, using: &random)).withUnsafeBytes {
+        cursor.seek(atOrAfter: $0)
+      }
+      while move == .found {
+        areInside = areInside && isInside(cursor.key)
+        switch cursor.values {
+        case .one(let bytes), .run(let bytes, _): areInside = areInside && isInside(bytes)
+        case .other: break
+        }
+        move = isNext ? cursor.next() : cursor.previous()
+      }
+      if move == .unclear { unclear += 1 }
+    }
+    let count = MappedTree.keysAtOnce
+    let keys = (0..<count).flatMap { _ in SampleFile.key(Int.random(in: 0..<600, using: &random)) }
+    var values = [UnsafeRawBufferPointer](
+      repeating: UnsafeRawBufferPointer(start: nil, count: 0), count: count)
+    keys.withUnsafeBytes { tree.find($0.baseAddress!, width: 8, count: count, &values) }
+    for value in values {
+      areInside = areInside && isInside(value)
+      if value.baseAddress == nil { unclear += 1 }
+    }
+    #expect(areInside)
+    return unclear
+  }
+
+  private func isInside(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let start = bytes.baseAddress, let base = memory.baseAddress else { return bytes.isEmpty }
+    let offset = start - UnsafeRawPointer(base)
+    return offset >= 0 && offset + bytes.count <= memory.count
+  }
 }
 
 extension MappedTree {
@@ -168,6 +206,7 @@ struct MappedTreeTests {
         for tree in headers.compactMap(file.tree(at:)) {
           if let count = tree.count(0..<1_200) { #expect(count >= 0) }
           unclear += file.search(tree, &random)
+          unclear += file.walk(tree, &random)
           guard
             let found = tree.entries(
               Int.random(
@@ -196,7 +235,42 @@ struct MappedTreeTests {
       for number in 0..<SampleFile.count {
         var value: UnsafeRawBufferPointer?
         #expect(!SampleFile.key(number).withUnsafeBytes { tree.find($0, &value) })
+        var cursor = MappedCursor(tree)
+        #expect(SampleFile.key(number).withUnsafeBytes { cursor.seek(atOrAfter: $0) } == .unclear)
+        var values = [UnsafeRawBufferPointer(start: nil, count: 0)]
+        SampleFile.key(number).withUnsafeBytes {
+          tree.find($0.baseAddress!, width: 8, count: 1, &values)
+        }
+        #expect(values[0].baseAddress == nil)
       }
+    }
+  }
+
+  @Test("Leaves that follow each other in a circle end a walk")
+  func circle() throws {
+    try withFile { file in
+      let all = SampleFile.count + 5
+      let tree = try #require(
+        file.trees(named: "records").first { abs(($0.entries(0..<all) ?? 0) - 605) < 100 })
+      // Every child is the first one.
+      for start in stride(from: 0, to: file.memory.count, by: file.pageSize) {
+        let page = PageHeader(base: UnsafeRawPointer(file.memory.baseAddress! + start))
+        guard page.flags == PageLayout.branch else { continue }
+        let first = PageNode(base: page.base + page.offset(0)).child
+        for place in 0..<page.count {
+          file.memory.storeBytes(
+            of: UInt32(truncatingIfNeeded: first), toByteOffset: start + page.offset(place),
+            as: UInt32.self)
+        }
+      }
+      var cursor = MappedCursor(tree)
+      var move = cursor.first()
+      var steps = 0
+      while move == .found, steps < 10_000 {
+        steps += 1
+        move = cursor.next()
+      }
+      #expect(move == .unclear && steps < all)
     }
   }
 

@@ -1,0 +1,198 @@
+/// Goes from key to key in the leaves of a tree in LMDB's map, as a cursor of LMDB does; a step costs about
+/// a fifth.
+///
+/// Whatever bytes a damaged file has there, nothing is read outside of its pages, and the steps in one
+/// direction end: the keys of each further leaf must be behind those of the leaf before it.
+package struct MappedCursor {
+  /// The result of a move.
+  package enum Move {
+    case found, end
+    /// A page is not what it should be. The cursor can then only seek.
+    case unclear
+  }
+
+  private let tree: MappedTree
+  private var leaf: PageHeader
+  private var count = 0
+  private var place = 0
+  private var node: PageNode
+
+  package init(_ tree: MappedTree) {
+    self.tree = tree
+    // Not read before a seek, which sets them.
+    leaf = tree.page(at: 0)
+    node = PageNode(base: leaf.base)
+  }
+
+  /// The key at which it is, where it is stored.
+  @inline(__always)
+  package var key: UnsafeRawBufferPointer { node.key }
+
+  // MARK: Seeking
+
+  /// Moves to the first key that is equal to or greater than the given one.
+  package mutating func seek(atOrAfter key: UnsafeRawBufferPointer) -> Move {
+    guard tree.tree.entries > 0 else { return .end }
+    guard let found = descend({ tree.place(of: key, in: $0) }) else { return .unclear }
+    if found.place < found.page.count { return take(found.page, found.place) }
+    guard found.page.count > 0 else { return .unclear }
+    leaf = found.page
+    count = found.page.count
+    guard take(leaf, count - 1) == .found else { return .unclear }
+    return nextLeaf()
+  }
+
+  package mutating func first() -> Move { seek { _ in 0 } }
+  package mutating func last() -> Move { seek { $0.count - 1 } }
+
+  private mutating func seek(_ place: (PageHeader) -> Int) -> Move {
+    guard tree.tree.entries > 0 else { return .end }
+    guard let found = descend(place) else { return .unclear }
+    return take(found.page, found.place)
+  }
+
+  /// The leaf to which a choice in each page leads, and the choice in this leaf.
+  private func descend(_ choice: (PageHeader) -> Int) -> (page: PageHeader, place: Int)? {
+    guard var page = tree.page(tree.tree.root) else { return nil }
+    for _ in 0..<PageLayout.maximumDepth {
+      let place = choice(page)
+      if page.flags == PageLayout.leaf { return (page, place) }
+      guard let child = tree.child(place, of: page) else { return nil }
+      page = child
+    }
+    return nil
+  }
+
+  // MARK: Moving
+
+  /// Moves to the next key.
+  @inline(__always)
+  package mutating func next() -> Move {
+    place &+ 1 < count ? take(leaf, place &+ 1) : nextLeaf()
+  }
+
+  /// Moves to the key before.
+  @inline(__always)
+  package mutating func previous() -> Move {
+    place > 0 ? take(leaf, place &- 1) : previousLeaf()
+  }
+
+  @inline(__always)
+  private mutating func take(_ page: PageHeader, _ place: Int) -> Move {
+    guard let found = tree.node(place, in: page) else { return .unclear }
+    leaf = page
+    count = page.count
+    self.place = place
+    node = found
+    return .found
+  }
+
+  @inline(never)
+  private mutating func nextLeaf() -> Move {
+    let key = node.key
+    switch neighbour(of: key, isNext: true) {
+    case .none: return .end
+    case .unclear: return .unclear
+    case .leaf(let page):
+      guard take(page, 0) == .found, PageLayout.order(key, node.key) < 0 else { return .unclear }
+      return .found
+    }
+  }
+
+  @inline(never)
+  private mutating func previousLeaf() -> Move {
+    let key = node.key
+    switch neighbour(of: key, isNext: false) {
+    case .none: return .end
+    case .unclear: return .unclear
+    case .leaf(let page):
+      guard take(page, page.count - 1) == .found, PageLayout.order(node.key, key) < 0 else {
+        return .unclear
+      }
+      return .found
+    }
+  }
+
+  private enum Neighbour {
+    case leaf(PageHeader)
+    case none, unclear
+  }
+
+  /// The leaf beside the present one, which has the key.
+  ///
+  /// The pages above are not kept: to search them again costs less than one key of a leaf.
+  private func neighbour(of key: UnsafeRawBufferPointer, isNext: Bool) -> Neighbour {
+    guard var page = tree.page(tree.tree.root) else { return .unclear }
+    var beside: PageHeader?
+    for _ in 0..<PageLayout.maximumDepth {
+      if page.flags == PageLayout.leaf {
+        guard page.base == leaf.base else { return .unclear }
+        guard let beside else { return .none }
+        return edge(of: beside, isFirst: isNext).map { .leaf($0) } ?? .unclear
+      }
+      let place = tree.place(of: key, in: page)
+      if isNext ? place + 1 < page.count : place > 0 {
+        guard let child = tree.child(isNext ? place + 1 : place - 1, of: page) else {
+          return .unclear
+        }
+        beside = child
+      }
+      guard let child = tree.child(place, of: page) else { return .unclear }
+      page = child
+    }
+    return .unclear
+  }
+
+  /// The first or the last leaf below a page.
+  private func edge(of page: PageHeader, isFirst: Bool) -> PageHeader? {
+    var page = page
+    for _ in 0..<PageLayout.maximumDepth {
+      if page.flags == PageLayout.leaf { return page }
+      guard let child = tree.child(isFirst ? 0 : page.count - 1, of: page) else { return nil }
+      page = child
+    }
+    return nil
+  }
+}
+
+extension MappedCursor {
+  /// The values of the key at which it is, in the tree of an index.
+  @inline(__always)
+  package var values: MappedTree.Values { tree.values(of: node, in: leaf) }
+
+  /// The tree that it goes over.
+  package var mappedTree: MappedTree { tree }
+}
+
+extension MappedTree {
+  /// The values of a key in the tree of an index.
+  package enum Values {
+    /// Its only value.
+    case one(UnsafeRawBufferPointer)
+    /// Several values of one size without gaps, and this size.
+    case run(UnsafeRawBufferPointer, Int)
+    /// A tree of values, or what this does not read.
+    case other
+  }
+
+  @inline(__always)
+  func values(of node: PageNode, in leaf: PageHeader) -> Values {
+    let (start, size) = (node.value, node.valueSize)
+    guard start + size <= leaf.base + pageSize else { return .other }
+    if node.flags == 0 { return .one(UnsafeRawBufferPointer(start: start, count: size)) }
+    return node.flags == PageLayout.duplicateData ? run(PageHeader(base: start), size) : .other
+  }
+
+  private func run(_ page: PageHeader, _ size: Int) -> Values {
+    guard size >= PageLayout.headerSize, page.flags == PageLayout.innerFixedLeaf else {
+      return .other
+    }
+    let (count, width) = (page.count, page.pad)
+    guard count > 0, width > 0, count <= (size &- PageLayout.headerSize) / width else {
+      return .other
+    }
+    return .run(
+      UnsafeRawBufferPointer(start: page.base + PageLayout.headerSize, count: count &* width),
+      width)
+  }
+}
