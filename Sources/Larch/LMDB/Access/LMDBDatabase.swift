@@ -91,12 +91,15 @@ package struct LMDBDatabase: Sendable, Hashable {
     _ key: UnsafeRawBufferPointer, size: Int, in transaction: LMDBTransaction,
     mode: PutMode = .upsert
   ) throws(LMDBError) -> UnsafeMutableRawBufferPointer? {
-    try tellWrite(key, in: transaction)
+    // A key that comes after all others has no value before, so it need not be looked for.
+    let isNew = mode.flags & UInt32(MDB_APPEND) != 0
+    if !isNew { try tellWrite(key, in: transaction) }
     var keyValue = MDB_val(key)
     var value = MDB_val(mv_size: size, mv_data: nil)
     let flags = mode.flags | UInt32(MDB_RESERVE)
     let code = mdb_put(transaction.pointer, handle, &keyValue, &value, flags)
     if code == MDB_SUCCESS {
+      if isNew, transaction.isWatched { tellWatchedAppend(key, in: transaction) }
       return UnsafeMutableRawBufferPointer(start: value.mv_data, count: size)
     }
     if code == MDB_KEYEXIST { return nil }
@@ -165,7 +168,7 @@ package struct LMDBDatabase: Sendable, Hashable {
 // MARK: - Watchers
 
 extension LMDBDatabase {
-  /// Every write of a key calls this before it changes anything.
+  /// Every write of a key calls this before it changes anything; one that appends tells afterwards.
   @inline(__always)
   private func tellWrite(
     _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
@@ -180,9 +183,14 @@ extension LMDBDatabase {
   func tellWatchedWrite(
     _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
   ) throws(LMDBError) {
-    try transaction.watcher?.willWrite(handle, key) { () throws(LMDBError) in
-      try get(key, in: transaction)
-    }
+    guard let watcher = transaction.watcher, watcher.willWrite(handle, key) else { return }
+    try watcher.keep(handle, key) { () throws(LMDBError) in try get(key, in: transaction) }
+  }
+
+  @inline(never)
+  private func tellWatchedAppend(_ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction) {
+    guard let watcher = transaction.watcher, watcher.willWrite(handle, key) else { return }
+    watcher.keep(handle, key) { nil }
   }
 
   @inline(never)
