@@ -30,8 +30,8 @@ package final class ChangeHub: @unchecked Sendable {
     var routed: [UInt32: RouteIndex] = [:]
     /// Those that may have read a state after the last commit that was published. The changes of several
     /// foreign commits do not show what was changed after that state and changed back.
-    var ahead: Listeners = [:]
-    /// The number of the last commit that was published.
+    var ahead: [ObjectIdentifier: (listener: ChangeListener, read: UInt64)] = [:]
+    /// The number of the last commit that was published, or of one that no further event has.
     var filed: UInt64 = 0
     /// The number of listeners that ask for the changed records of a tree.
     var recordTrees: [UInt32: Int] = [:]
@@ -53,6 +53,10 @@ package final class ChangeHub: @unchecked Sendable {
   /// accesses would cost each commit more than all the rest.
   let log = ChangeLog()
 
+  /// A commit of more records is searched by the keys that it has written. They are there already, but
+  /// may be more than those of the records before and after. Tests set it before anything is written.
+  var bulk = 16
+
   /// Notices the commits of other processes. Set once, before anyone else has the hub.
   var foreign: (any ForeignCommits)?
 
@@ -68,8 +72,14 @@ package final class ChangeHub: @unchecked Sendable {
 
   @inline(never)
   private func beginLog() -> ChangeLog {
-    let asked = state.withLock { (trees: TreeSet($0.recordTrees.keys), parts: $0.dividing > 0) }
-    log.begin(recordTrees: asked.trees, isDivided: asked.parts)
+    let asked = state.withLock { state in
+      // A few listeners are woken at once, where a commit has many changes.
+      let keys = state.routed.values.lazy.filter(\.isLarge).flatMap(\.makers).map(\.tree)
+      return (
+        trees: TreeSet(state.recordTrees.keys), keys: TreeSet(keys), parts: state.dividing > 0
+      )
+    }
+    log.begin(recordTrees: asked.trees, keyTrees: asked.keys, isDivided: asked.parts)
     return log
   }
 
@@ -147,15 +157,19 @@ package final class ChangeHub: @unchecked Sendable {
     let routed: [(tree: UInt32, makers: [any RouteKeys], isSearched: Bool)] =
       state.withLock { state in
         state.routed.map { tree, index in
-          let count = commit?.records[tree]?.count
+          let count = commit?.records.changes(of: tree)?.count
           return (tree, index.makers, count.map(index.isWorthSearching) ?? false)
         }
       }
     var changed: [RouteIndex.Changed] = []
     for (tree, makers, isSearched) in routed {
       for maker in makers { maker.note(commit) }
-      guard isSearched, let records = commit?.records[tree] else { continue }
-      let keys = makers.map { (id: $0.id, batch: $0.keys(of: records)) }
+      guard isSearched, let commit, let records = commit.records.changes(of: tree) else { continue }
+      let keys = makers.map { maker in
+        let written = records.count > bulk ? commit.keys[maker.tree] : nil
+        let others = maker.keys(of: records, besidesWritten: written != nil)
+        return (id: maker.id, batches: others.map { [written, $0].compactMap { $0 } })
+      }
       changed.append(RouteIndex.Changed(tree: tree, records: records, keys: keys))
     }
     return changed
@@ -171,8 +185,9 @@ package final class ChangeHub: @unchecked Sendable {
 
   package func add(_ listener: ChangeListener) {
     // First, so that no commit of others is missed after the first snapshot.
-    if listener.hearsForeign { foreign?.begin() }
+    let known = listener.hearsForeign ? foreign?.begin() : nil
     state.withLock { state in
+      if let known { state.filed = max(state.filed, known) }
       state.add(listener)
       state.undecided[ObjectIdentifier(listener)] = listener
       if listener.wantsParts { state.dividing += 1 }
@@ -250,8 +265,8 @@ package final class ChangeHub: @unchecked Sendable {
       }
       state.file(listener, under: trees, routes)
       listener.narrow(to: trees, after: transaction)
-      listener.read = max(transaction, read)
-      if listener.read > state.filed { state.ahead[ObjectIdentifier(listener)] = listener }
+      let read = max(transaction, read)
+      state.ahead[ObjectIdentifier(listener)] = read > state.filed ? (listener, read) : nil
     }
   }
 }
@@ -280,7 +295,7 @@ extension ChangeHub.State {
     filed = number
     undecided.values.forEach(visit)
     if !ahead.isEmpty {
-      for listener in ahead.values where changes.since.map({ $0 < listener.read }) == true {
+      for (listener, read) in ahead.values where changes.since.map({ $0 < read }) == true {
         if listener.trees?.intersects(changes.trees) == true { visit(listener) }
       }
       ahead = ahead.filter { $0.value.read > number }
@@ -296,7 +311,7 @@ extension ChangeHub.State {
 
   fileprivate mutating func add(_ listener: ChangeListener) {
     if listener.isListed { return }
-    listener.place = listeners.count
+    listener.place = Int32(listeners.count)
     listeners.append(listener)
   }
 
@@ -306,18 +321,24 @@ extension ChangeHub.State {
     // The last one takes its place.
     let last = listeners.removeLast()
     if last !== listener {
-      listeners[listener.place] = last
+      listeners[Int(listener.place)] = last
       last.place = listener.place
     }
     listener.place = -1
     return true
   }
 
+  private mutating func decide(_ listener: ObjectIdentifier) {
+    undecided[listener] = nil
+    // After many have begun at once, the empty table would be large.
+    if undecided.isEmpty, undecided.capacity > 64 { undecided = [:] }
+  }
+
   fileprivate mutating func file(
     _ listener: ChangeListener, under trees: TreeSet, _ routes: ListenerRoutes?
   ) {
     let key = ObjectIdentifier(listener)
-    undecided[key] = nil
+    decide(key)
     if listener.trees == trees, listener.routes === routes { return }
     unfile(listener)
     (listener.trees, listener.routes) = (trees, routes)
@@ -334,7 +355,7 @@ extension ChangeHub.State {
 
   fileprivate mutating func unfile(_ listener: ChangeListener) {
     let key = ObjectIdentifier(listener)
-    undecided[key] = nil
+    decide(key)
     ahead[key] = nil
     for tree in listener.routes?.unrouted ?? listener.trees ?? TreeSet() {
       byTree[tree]?[key] = nil

@@ -48,24 +48,99 @@ package final class ChangeListener: @unchecked Sendable {
   /// the observer itself merges writes.
   private static let eventSize = 256
 
+  /// There may be very many listeners, and nearly all of them rest. So what only others have is in an
+  /// object of its own, and small numbers are small.
   fileprivate struct State {
     var events: [ChangeEvent] = []
-    var size = 0
-    var waiters: [UnsafeContinuation<Void, Never>] = []
-    /// Those who wait until the observer waits.
-    var settlers: [UnsafeContinuation<Void, Never>] = []
-    /// The pauses between two reads, which end with the listener.
-    var pauses: Set<Task<Void, Never>> = []
-    var isEnded = false
-    /// How many events came.
-    var received = 0
     /// What begins with the next event; nil while it works, and for a loop.
     var work: ListenerWork?
-    var isWorking = false
-    /// The task of the running work.
-    var task: UnsafeCurrentTask?
+    /// Nil if there is nothing in it.
+    private var company: Company?
+    /// About how much memory the events take, at most.
+    var size: UInt32 = 0
+    /// How many events came, modulo 65,536.
+    var received: UInt16 = 0
+    private var flags = Flags()
+
+    /// Whoever has to do with a listener that does not rest.
+    private final class Company {
+      var waiters: [UnsafeContinuation<Void, Never>] = []
+      var settlers: [UnsafeContinuation<Void, Never>] = []
+      var pauses: Set<Task<Void, Never>> = []
+      var task: UnsafeCurrentTask?
+
+      var isEmpty: Bool {
+        waiters.isEmpty && settlers.isEmpty && pauses.isEmpty && task == nil
+      }
+    }
+
+    private struct Flags: OptionSet {
+      let rawValue: UInt8
+      static let ended = Flags(rawValue: 1)
+      static let working = Flags(rawValue: 2)
+      static let cancelled = Flags(rawValue: 4)
+    }
+
+    var isEnded: Bool {
+      get { flags.contains(.ended) }
+      set { set(.ended, newValue) }
+    }
+
+    var isWorking: Bool {
+      get { flags.contains(.working) }
+      set { set(.working, newValue) }
+    }
+
     /// Whether nothing must be delivered any more.
-    var isCancelled = false
+    var isCancelled: Bool {
+      get { flags.contains(.cancelled) }
+      set { set(.cancelled, newValue) }
+    }
+
+    private mutating func set(_ flag: Flags, _ isSet: Bool) {
+      if isSet { flags.insert(flag) } else { flags.remove(flag) }
+    }
+
+    var waiters: [UnsafeContinuation<Void, Never>] { company?.waiters ?? [] }
+    /// The pauses between two reads, which end with the listener.
+    var pauses: Set<Task<Void, Never>> { company?.pauses ?? [] }
+
+    /// The task of the running work.
+    var task: UnsafeCurrentTask? {
+      get { company?.task }
+      set { if newValue != nil || company != nil { change { $0.task = newValue } } }
+    }
+
+    mutating func add(waiter: UnsafeContinuation<Void, Never>) {
+      change { $0.waiters.append(waiter) }
+    }
+
+    /// Adds one who waits until the observer waits.
+    mutating func add(settler: UnsafeContinuation<Void, Never>) {
+      change { $0.settlers.append(settler) }
+    }
+
+    mutating func add(pause: Task<Void, Never>) { change { $0.pauses.insert(pause) } }
+
+    mutating func remove(pause: Task<Void, Never>) { change { $0.pauses.remove(pause) } }
+
+    mutating func takeAllWaiters() -> [UnsafeContinuation<Void, Never>] {
+      guard let found = company?.waiters, !found.isEmpty else { return [] }
+      change { $0.waiters = [] }
+      return found
+    }
+
+    mutating func takeSettlers() -> [UnsafeContinuation<Void, Never>] {
+      guard let found = company?.settlers, !found.isEmpty else { return [] }
+      change { $0.settlers = [] }
+      return found
+    }
+
+    private mutating func change(_ body: (Company) -> Void) {
+      let company = company ?? Company()
+      body(company)
+      self.company = company.isEmpty ? nil : company
+    }
   }
 
   /// Whose end is also the end of the listener.
@@ -74,17 +149,15 @@ package final class ChangeListener: @unchecked Sendable {
   let hearsForeign: Bool
   /// Whether it asks for the changes of each write of a commit.
   let wantsParts: Bool
-  private let state = Locked(State())
-  // Guarded by the hub.
+  // Guarded by the hub, but for `state`. Small ones lie beside each other.
   /// Where the hub has it; negative if it has not.
-  var place = -1
+  var place: Int32 = -1
   var isListed: Bool { place >= 0 }
+  private let state = Locked(State())
   /// The trees whose changes count; nil before that is known for the first time.
   var trees: TreeSet?
   /// Which changes of these trees count; nil for all.
   var routes: ListenerRoutes?
-  /// The commit of the last state that its observer has read.
-  var read: UInt64 = 0
   /// The last event that it was looked at for.
   var round: UInt64 = 0
   /// The trees of records whose changes it wants one by one.
@@ -103,9 +176,8 @@ package final class ChangeListener: @unchecked Sendable {
   func receive(_ event: ChangeEvent, _ waiting: inout [ListenerWaiter]) {
     state.withLock { state in
       if state.isEnded || state.hasLast(event) { return }
-      state.add(event)
-      state.received += 1
-      state.size += wantsParts ? Self.eventSize : 0
+      state.add(event, beside: wantsParts ? Self.eventSize : 0)
+      state.received &+= 1
       let isLong = !wantsParts && state.events.count > Self.countLimit
       if isLong || state.size > Self.sizeLimit { state.merge() }
       state.takeWaiters(&waiting)
@@ -118,8 +190,7 @@ package final class ChangeListener: @unchecked Sendable {
       let events = state.events
       (state.events, state.size) = ([], 0)
       for event in events where event.concerns(trees) && event.isLater(than: transaction) {
-        state.add(event)
-        state.size += wantsParts ? Self.eventSize : 0
+        state.add(event, beside: wantsParts ? Self.eventSize : 0)
       }
     }
   }
@@ -141,8 +212,8 @@ package final class ChangeListener: @unchecked Sendable {
 
   // MARK: For the observer
 
-  /// How many events came, for tests of what wakes an observer.
-  var received: Int { state.withLock { $0.received } }
+  /// How many events came, modulo 65,536, for tests of what wakes an observer.
+  var received: Int { state.withLock { Int($0.received) } }
 
   package var isEnded: Bool { state.withLock { $0.isEnded } }
 
@@ -160,7 +231,7 @@ package final class ChangeListener: @unchecked Sendable {
       let events = state.events
       guard events.allSatisfy(\.isCommit) else { return nil }
       (state.events, state.size) = ([], 0)
-      for event in events where event.isLater(than: transaction) { state.add(event) }
+      for event in events where event.isLater(than: transaction) { state.add(event, beside: 0) }
       return events.filter { !$0.isLater(than: transaction) }
     }
   }
@@ -170,7 +241,7 @@ package final class ChangeListener: @unchecked Sendable {
     await withUnsafeContinuation { continuation in
       let ready: [UnsafeContinuation<Void, Never>] = state.withLock { state in
         if state.isEnded || !state.events.isEmpty { return [continuation] }
-        state.waiters.append(continuation)
+        state.add(waiter: continuation)
         return state.takeSettlers()
       }
       for ready in ready { ready.resume() }
@@ -229,12 +300,12 @@ package final class ChangeListener: @unchecked Sendable {
   package func wait(for pause: @escaping @Sendable () async -> Void) async {
     let task = Task { await pause() }
     let isEnded = state.withLock { state in
-      if !state.isEnded { state.pauses.insert(task) }
+      if !state.isEnded { state.add(pause: task) }
       return state.isEnded
     }
     if isEnded { task.cancel() }
     await task.value
-    state.withLock { _ = $0.pauses.remove(task) }
+    state.withLock { $0.remove(pause: task) }
   }
 
   /// Waits until the observer has used all events and waits for the next one, or has ended with its last
@@ -246,7 +317,7 @@ package final class ChangeListener: @unchecked Sendable {
         if state.isEnded && !state.isWorking || state.work != nil || !state.waiters.isEmpty {
           return true
         }
-        state.settlers.append(continuation)
+        state.add(settler: continuation)
         return false
       }
       if isSettled { continuation.resume() }
@@ -255,10 +326,14 @@ package final class ChangeListener: @unchecked Sendable {
 }
 
 extension ChangeListener.State {
-  fileprivate mutating func add(_ event: ChangeEvent) {
+  /// - Parameter more: what it takes beside its records.
+  fileprivate mutating func add(_ event: ChangeEvent, beside more: Int) {
     events.append(event)
-    if case .commit(_, let changes) = event { size += changes.size }
+    guard case .commit(_, let changes) = event else { return grow(more) }
+    grow(changes.size + more)
   }
+
+  private mutating func grow(_ more: Int) { size = UInt32(clamping: Int(size) + more) }
 
   /// Whether a commit is the last event already.
   fileprivate func hasLast(_ event: ChangeEvent) -> Bool {
@@ -273,14 +348,7 @@ extension ChangeListener.State {
       waiting.append(.work(work))
       (self.work, isWorking) = (nil, true)
     }
-    if waiters.isEmpty { return }
-    for waiter in waiters { waiting.append(.task(waiter)) }
-    waiters = []
-  }
-
-  fileprivate mutating func takeSettlers() -> [UnsafeContinuation<Void, Never>] {
-    defer { settlers = [] }
-    return settlers
+    for waiter in takeAllWaiters() { waiting.append(.task(waiter)) }
   }
 
   /// Makes one event of all. If all of them are commits, the trees and the writes stay known.

@@ -20,6 +20,9 @@ package final class ChangeLog: TransactionWatcher {
   /// The trees whose changes are kept one by one.
   @exclusivity(unchecked) private var recordTrees = TreeSet()
   @exclusivity(unchecked) private var touched = TreeSet()
+  /// The indexes whose written keys are kept.
+  @exclusivity(unchecked) private var keyTrees = TreeSet()
+  @exclusivity(unchecked) private var keys = WrittenKeys()
   /// There are few trees.
   @exclusivity(unchecked) private var records: [(tree: UInt32, kept: TouchedRecords)] = []
   /// The record trees with more changes than the limit.
@@ -31,9 +34,13 @@ package final class ChangeLog: TransactionWatcher {
 
   /// Begins with a transaction, and forgets the one before.
   ///
-  /// - Parameter isDivided: whether the changes of each write are kept apart.
-  func begin(recordTrees: TreeSet, isDivided: Bool = false) {
+  /// - Parameters:
+  ///   - keyTrees: the indexes whose written keys are kept.
+  ///   - isDivided: whether the changes of each write are kept apart.
+  func begin(recordTrees: TreeSet, keyTrees: TreeSet = TreeSet(), isDivided: Bool = false) {
     self.recordTrees = recordTrees
+    self.keyTrees = keyTrees
+    keys.begin(keyTrees)
     touched = TreeSet()
     records = []
     flooded = TreeSet()
@@ -50,17 +57,31 @@ package final class ChangeLog: TransactionWatcher {
     of author: String?, value: (UInt32, UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer?
   ) {
     parts.authorship.add(author)
-    if parts.isDivided, !touched.isEmpty { parts.add(takeChanges(of: Authorship(author), value)) }
+    guard parts.isDivided, !touched.isEmpty else { return }
+    parts.add(takeChanges(of: Authorship(author), WrittenKeys(), value))
   }
 
   // MARK: Gathering
 
-  override func willWrite<E: Error>(
+  override func willWrite(_ tree: UInt32, _ key: UnsafeRawBufferPointer) -> Bool {
+    touched.insert(tree)
+    if keyTrees.contains(tree) { noteKey(key, in: tree) }
+    return recordTrees.contains(tree) && !flooded.contains(tree)
+  }
+
+  override func keep<E: Error>(
     _ tree: UInt32, _ key: UnsafeRawBufferPointer,
     current: () throws(E) -> UnsafeRawBufferPointer?
-  ) throws(E) {
-    touched.insert(tree)
-    if isKeeping(tree) { try note(key, in: tree, current) }
+  ) throws(E) { try note(key, in: tree, current) }
+
+  private func noteKey(_ key: UnsafeRawBufferPointer, in tree: UInt32) {
+    keys.add(key, of: tree)
+    if keys.size > limits.bytes { forgetKeys(of: tree) }
+  }
+
+  private func forgetKeys(of tree: UInt32) {
+    keys.forget(tree)
+    keyTrees = keyTrees.subtracting(TreeSet([tree]))
   }
 
   override func willEmpty<E: Error>(
@@ -68,6 +89,7 @@ package final class ChangeLog: TransactionWatcher {
     forEach: ((UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool) throws(E) -> Void
   ) throws(E) {
     touched.insert(tree)
+    if keyTrees.contains(tree) { forgetKeys(of: tree) }
     guard isKeeping(tree) else { return }
     try forEach { key, value in
       note(key, in: tree) { value }
@@ -120,56 +142,38 @@ package final class ChangeLog: TransactionWatcher {
   func finish(
     value: (UInt32, UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer?
   ) -> CommittedChanges? {
+    defer { keys = WrittenKeys() }
     if parts.authorship.count == 0 { parts.authorship.add(nil) }
     guard !parts.isEmpty else {
-      return touched.isEmpty ? nil : takeChanges(of: parts.authorship, value)
+      return touched.isEmpty ? nil : takeChanges(of: parts.authorship, keys, value)
     }
-    if !touched.isEmpty { parts.add(takeChanges(of: .unknown, value)) }
-    return parts.whole()
+    if !touched.isEmpty { parts.add(takeChanges(of: .unknown, WrittenKeys(), value)) }
+    return parts.whole(keys)
   }
 
   /// What has changed since the beginning, or since the last write that shares the transaction.
   private func takeChanges(
-    of authorship: Authorship,
+    of authorship: Authorship, _ keys: WrittenKeys,
     _ value: (UInt32, UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer?
   ) -> CommittedChanges {
     defer { (touched, records, flooded) = (TreeSet(), [], TreeSet()) }
-    var itemized: [UInt32: [StoredChange]] = [:]
+    var itemized: [UInt32: RecordChanges] = [:]
     // Whatever was written to a tree without an entry was undone.
     for tree in recordTrees where isKeeping(tree) && touched.contains(tree) {
-      itemized[tree] = []
+      itemized[tree] = RecordChanges([])
     }
     for (tree, kept) in records where touched.contains(tree) {
       do {
-        var changes: [StoredChange] = []
-        var bytes = kept.bytes + (parts.isEmpty ? 0 : parts.size(of: tree).bytes)
-        try kept.forEach { id, before in
-          let after = try value(tree, id)
-          if Self.areSame(before, after) { return }
-          bytes += after?.count ?? 0
-          changes.append(
-            StoredChange(
-              id: [UInt8](id), before: before.map { [UInt8]($0) }, after: after.map { [UInt8]($0) })
-          )
-        }
-        if bytes > 2 * limits.bytes {
-          itemized[tree] = nil
-          continue
-        }
-        itemized[tree] = changes
+        let changes = try kept.changes { try value(tree, $0) }
+        let bytes = changes.size + (parts.isEmpty ? 0 : parts.size(of: tree).bytes)
+        itemized[tree] = bytes > 2 * limits.bytes ? nil : changes
       } catch {
         // The commit itself reports a file that cannot be read.
         itemized[tree] = nil
       }
     }
-    return CommittedChanges(trees: touched, records: itemized, authorship: authorship)
-  }
-
-  private static func areSame(
-    _ a: UnsafeRawBufferPointer?, _ b: UnsafeRawBufferPointer?
-  ) -> Bool {
-    guard let a, let b else { return a == nil && b == nil }
-    return a.equals(b)
+    return CommittedChanges(
+      trees: touched, records: ChangedRecords(itemized), authorship: authorship, keys: keys)
   }
 }
 
@@ -195,7 +199,7 @@ package final class CommittedChanges: Sendable {
   package let trees: TreeSet
   /// The changed records by tree, each id once, in the order of ids. A tree that was written to and
   /// is not here has more changes than the limit, or nobody asked for its records.
-  package let records: [UInt32: [StoredChange]]
+  package let records: ChangedRecords
   /// The last commit before them, if they are those of several; nil for those of one. The records
   /// show nothing of a state in between.
   package let since: UInt64?
@@ -204,20 +208,30 @@ package final class CommittedChanges: Sendable {
   /// The changes of each of several writes that share the commit, in order. Empty if nobody asked for
   /// them one by one, and for a commit of one write.
   package let parts: [CommittedChanges]
+  /// The keys of the records in indexes, as far as they are known.
+  let keys: WrittenKeys
   /// About how much memory the records take.
   let size: Int
 
-  package init(
+  package convenience init(
     trees: TreeSet, records: [UInt32: [StoredChange]], since: UInt64? = nil,
-    authorship: Authorship = .unknown, parts: [CommittedChanges] = []
+    authorship: Authorship = .unknown
+  ) {
+    self.init(
+      trees: trees, records: ChangedRecords(records), since: since, authorship: authorship)
+  }
+
+  init(
+    trees: TreeSet, records: ChangedRecords, since: UInt64? = nil,
+    authorship: Authorship = .unknown, parts: [CommittedChanges] = [],
+    keys: WrittenKeys = WrittenKeys()
   ) {
     self.trees = trees
     self.records = records
     self.since = since
     self.authorship = authorship
     self.parts = parts
-    var size = parts.reduce(0) { $0 + $1.size }
-    for change in records.values.joined() { size += change.size }
-    self.size = size
+    self.keys = keys
+    size = parts.reduce(records.size + keys.size) { $0 + $1.size }
   }
 }

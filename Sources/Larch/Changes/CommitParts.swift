@@ -15,9 +15,10 @@ struct CommitParts {
   var isEmpty: Bool { parts.isEmpty }
 
   mutating func add(_ changes: CommittedChanges) {
-    for (tree, items) in changes.records {
+    for tree in changes.trees {
+      guard let items = changes.records.changes(of: tree) else { continue }
       sizes[tree, default: (0, 0)].count += items.count
-      sizes[tree]?.bytes += items.reduce(0) { $0 + $1.size }
+      sizes[tree]?.bytes += items.size
     }
     parts.append(changes)
   }
@@ -32,26 +33,31 @@ struct CommitParts {
   }
 
   /// The whole commit.
-  func whole() -> CommittedChanges {
-    if parts.count == 1 { return parts[0] }
+  ///
+  /// - Parameter keys: those that all writes have written in indexes.
+  func whole(_ keys: WrittenKeys) -> CommittedChanges {
+    if parts.count == 1, keys.isEmpty { return parts[0] }
     let authorship = parts.reduce(into: Authorship()) { $0.add($1.authorship) }
     var trees = TreeSet()
     for part in parts { trees.formUnion(part.trees) }
-    var records: [UInt32: [StoredChange]] = [:]
+    var records: [UInt32: RecordChanges] = [:]
     for tree in trees {
-      let lists = parts.filter { $0.trees.contains(tree) }.map { $0.records[tree] }
+      let lists = parts.filter { $0.trees.contains(tree) }.map { $0.records.changes(of: tree) }
       // What one of them does not know, the whole does not know.
       let known = lists.compactMap { $0 }
-      if known.count == lists.count { records[tree] = known.folded() }
+      guard known.count == lists.count else { continue }
+      records[tree] = known.count == 1 ? known[0] : RecordChanges(known.map(\.list).folded())
     }
-    return CommittedChanges(trees: trees, records: records, authorship: authorship, parts: parts)
+    return CommittedChanges(
+      trees: trees, records: ChangedRecords(records), authorship: authorship,
+      // Of one write, the commit itself tells.
+      parts: parts.count == 1 ? [] : parts, keys: keys)
   }
 }
 
 extension [[StoredChange]] {
   /// Changes that follow each other as one: each id once, in the order of ids.
   fileprivate func folded() -> [StoredChange] {
-    if count == 1 { return self[0] }
     var places: [[UInt8]: Int] = [:]
     var all: [StoredChange] = []
     for change in joined() {

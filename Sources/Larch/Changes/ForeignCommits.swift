@@ -4,7 +4,10 @@
 protocol ForeignCommits: AnyObject, Sendable {
   /// A listener wants to hear of the commits of others. When this returns, every commit that a later
   /// snapshot does not have will be noticed.
-  func begin()
+  ///
+  /// - Returns: for the first listener, a state that all further events begin with or are after; nil if
+  ///   that is not known.
+  func begin() -> UInt64?
 
   /// A listener ends that has begun.
   func end()

@@ -1,37 +1,52 @@
 /// Bytes from `lower`, which is included, to `upper`, which is not; nil for no upper bound.
 package struct ByteRange: Sendable, Hashable {
-  /// Most ranges are points, whose end needs no memory.
-  private enum End: Hashable {
-    case none
-    /// After `lower` and before all that follows it.
-    case point
-    case bytes([UInt8])
+  /// Most ranges are points, whose end needs no memory, and most of these are ids of eight bytes, which
+  /// need none at all.
+  private enum Form: Hashable {
+    case from([UInt8])
+    case between([UInt8], [UInt8])
+    case point([UInt8])
+    case number(UInt64)
   }
 
-  let lower: [UInt8]
-  private let end: End
+  private let form: Form
+
+  var lower: [UInt8] {
+    switch form {
+    case .from(let lower), .between(let lower, _), .point(let lower): lower
+    case .number(let number): withUnsafeBytes(of: number) { [UInt8]($0) }
+    }
+  }
 
   var upper: [UInt8]? {
-    switch end {
-    case .none: nil
-    case .point: lower + [0]
-    case .bytes(let upper): upper
+    switch form {
+    case .from: nil
+    case .between(_, let upper): upper
+    case .point, .number: lower + [0]
     }
   }
 
   package init(lower: [UInt8], upper: [UInt8]?) {
-    self.lower = lower
     guard let upper else {
-      end = .none
+      form = .from(lower)
       return
     }
-    let isPoint =
-      upper.count == lower.count + 1 && upper.last == 0 && upper.starts(with: lower)
-    end = isPoint ? .point : .bytes(upper)
+    guard upper.count == lower.count + 1, upper.last == 0, upper.starts(with: lower) else {
+      form = .between(lower, upper)
+      return
+    }
+    form =
+      lower.count == 8
+      ? .number(lower.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }) : .point(lower)
   }
 
   /// Whether only `lower` itself is in it.
-  var isPoint: Bool { end == .point }
+  var isPoint: Bool {
+    switch form {
+    case .from, .between: false
+    case .point, .number: true
+    }
+  }
 }
 
 /// Keys, one after the other in one array.
@@ -75,8 +90,11 @@ package protocol RouteKeys: AnyObject, Sendable {
 
   /// The keys of records before and after a commit; nil if they are not known.
   ///
-  /// - Parameter changes: those of the records of one tree, by a commit that is readable already.
-  func keys(of changes: [StoredChange]) -> KeyBatch?
+  /// - Parameters:
+  ///   - changes: those of the records of one tree, by a commit that is readable already.
+  ///   - written: whether the keys that the commit has written in the index are known, so that only those
+  ///     that a record had before and has still are wanted.
+  func keys(of changes: RecordChanges, besidesWritten written: Bool) -> KeyBatch?
 }
 
 /// Which `RouteKeys` are the same. The owner lives as long as they do.
@@ -92,13 +110,13 @@ extension RouteKeys {
 /// One way in which records can concern a listener: before or after a change, they have an id or a
 /// key in this range.
 package struct ListenerRoute: Sendable {
-  /// The tree of the records.
-  let records: UInt32
   /// The trees of the same collection whose changes count.
   let trees: TreeSet
   /// Makes the keys; nil if the range is of ids.
   let keys: (any RouteKeys)?
   let range: ByteRange
+  /// The tree of the records. Behind the others, it takes no room of its own in a list.
+  let records: UInt32
 
   package init(records: UInt32, trees: TreeSet, keys: (any RouteKeys)?, range: ByteRange) {
     self.records = records
@@ -115,11 +133,11 @@ package struct ListenerRoute: Sendable {
 
 /// By which changes of its trees a listener is woken.
 package final class ListenerRoutes: Sendable {
+  /// The trees of which each change counts.
+  let unrouted: TreeSet
   /// A change of a collection that is not in `unrouted` concerns the listener only if one of these leads
   /// to it. Those of one collection follow each other.
   let routes: Few<ListenerRoute>
-  /// The trees of which each change counts.
-  let unrouted: TreeSet
 
   package init(_ routes: [ListenerRoute], unrouted: TreeSet) {
     self.routes = Few(routes)

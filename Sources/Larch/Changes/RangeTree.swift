@@ -24,10 +24,10 @@ struct RangeTree {
 
   /// The beginning of the bounds of a node, which decides most comparisons, and its children.
   private struct Sign {
-    var lower: UInt64
-    var upper: UInt64
+    var lower: ByteHead
+    var upper: ByteHead
     /// Of the range of the subtree that ends last.
-    var last: UInt64
+    var last: ByteHead
     var left: Int32 = -1
     var right: Int32 = -1
   }
@@ -85,7 +85,7 @@ struct RangeTree {
     let place = free.popLast() ?? nodes.count
     let node = Node(
       range: range, listeners: ListenerBag(listener), priority: priority, last: place)
-    let (lower, upper) = (Self.head(range.lower), range.upper.map(Self.head) ?? .max)
+    let (lower, upper) = (ByteHead(range.lower), range.upper.map { ByteHead($0) } ?? .greatest)
     let sign = Sign(lower: lower, upper: upper, last: upper)
     if place == nodes.count {
       nodes.append(node)
@@ -146,34 +146,88 @@ struct RangeTree {
 
   // MARK: Searching
 
-  /// Calls with each listener one of whose ranges has a value. A listener of several such ranges
-  /// comes several times.
-  func forEach(at value: UnsafeRawBufferPointer, _ body: (ChangeListener) -> Void) {
+  /// Finds the listeners one of whose ranges has one of some values, some of them several times.
+  ///
+  /// - Parameter values: calls its closure with each value.
+  func find(
+    _ values: ((UnsafeRawBufferPointer) -> Void) -> Void, into found: inout [ChangeListener]
+  ) {
     if root < 0 { return }
-    signs.withUnsafeBufferPointer { visit($0, root, value, Self.head(value), body) }
+    var listeners: [ChangeListener] = []
+    nodes.withUnsafeBufferPointer { nodes in
+      signs.withUnsafeBufferPointer { signs in
+        guard let nodes = nodes.baseAddress, let signs = signs.baseAddress else { return }
+        var places: [Int] = []
+        var gap = Gap()
+        values { value in
+          let head = ByteHead(value)
+          if gap.contains(value, head) { return }
+          var next = ByteHead.greatest
+          Self.find(value, head, under: root, signs, nodes, &places, &next)
+          if places.isEmpty { return gap.begin(at: value, head, to: next) }
+          for place in places { nodes[place].listeners.forEach { listeners.append($0) } }
+          places.removeAll(keepingCapacity: true)
+        }
+      }
+    }
+    found += listeners
   }
 
-  private func visit(
-    _ signs: UnsafeBufferPointer<Sign>, _ start: Int, _ value: UnsafeRawBufferPointer,
-    _ head: UInt64, _ body: (ChangeListener) -> Void
+  /// From a value that is in no range to the next beginning of one. The keys that a commit has written
+  /// come in order, so many are in the gap of the one before.
+  private struct Gap {
+    private var value: [UInt8] = []
+    private var start = ByteHead.greatest
+    private var end = ByteHead.greatest
+
+    mutating func begin(at value: UnsafeRawBufferPointer, _ head: ByteHead, to end: ByteHead) {
+      self.value.removeAll(keepingCapacity: true)
+      self.value.append(contentsOf: value)
+      (start, self.end) = (head, end)
+    }
+
+    func contains(_ other: UnsafeRawBufferPointer, _ head: ByteHead) -> Bool {
+      guard head < end, !(head < start) else { return false }
+      return start < head || value.withUnsafeBytes { !other.precedes($0) }
+    }
+  }
+
+  /// Adds the nodes whose range has a value. Listeners are no part of this: to pass a closure down the
+  /// tree costs more than all comparisons.
+  ///
+  /// - Parameter next: where the first range begins that begins after the value, or before that.
+  private static func find(
+    _ value: UnsafeRawBufferPointer, _ head: ByteHead, under start: Int,
+    _ signs: UnsafePointer<Sign>, _ nodes: UnsafePointer<Node>, _ places: inout [Int],
+    _ next: inout ByteHead
   ) {
     var place = start
     while place >= 0 {
-      let sign = signs[place]
-      if head > sign.last { return }
-      if head == sign.last, !Self.isBelow(value, nodes[nodes[place].last].range.upper) { return }
-      if sign.left >= 0 { visit(signs, Int(sign.left), value, head, body) }
-      // All ranges to the right begin later.
-      if head < sign.lower { return }
-      if head == sign.lower,
-        nodes[place].range.lower.withUnsafeBytes({ value.precedes($0) })
+      let sign = signs + place
+      if sign.pointee.last < head { return }
+      if sign.pointee.last == head,
+        !isBelow(value, nodes[nodes[place].last].range.upper)
       {
         return
       }
-      let isBelow =
-        head == sign.upper ? Self.isBelow(value, nodes[place].range.upper) : head < sign.upper
-      if isBelow { nodes[place].listeners.forEach(body) }
-      place = Int(sign.right)
+      let left = Int(sign.pointee.left)
+      let lower = sign.pointee.lower
+      // All ranges to the right begin later still.
+      if head < lower
+        || head == lower && nodes[place].range.lower.withUnsafeBytes({ value.precedes($0) })
+      {
+        (place, next) = (left, lower)
+        continue
+      }
+      let isInside =
+        head == sign.pointee.upper
+        ? isBelow(value, nodes[place].range.upper) : head < sign.pointee.upper
+      if isInside { places.append(place) }
+      // Where ranges do not overlap, those to the left end before the value.
+      if left >= 0, !(signs[left].last < head) {
+        find(value, head, under: left, signs, nodes, &places, &next)
+      }
+      place = Int(sign.pointee.right)
     }
   }
 
@@ -183,17 +237,6 @@ struct RangeTree {
   }
 
   // MARK: Comparing
-
-  /// The first eight bytes as a number, filled up with zeros. If it is less for one of two keys, that
-  /// one comes first.
-  private static func head(_ key: UnsafeRawBufferPointer) -> UInt64 {
-    if key.count >= 8 { return UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)) }
-    var head: UInt64 = 0
-    for byte in key { head = head << 8 | UInt64(byte) }
-    return head << UInt64(8 * (8 - key.count))
-  }
-
-  private static func head(_ key: [UInt8]) -> UInt64 { key.withUnsafeBytes { head($0) } }
 
   private static func compare(_ a: ByteRange, _ b: ByteRange) -> Int {
     if precedes(a.lower, b.lower) { return -1 }
@@ -214,39 +257,5 @@ struct RangeTree {
 
   private static func isBelow(_ value: UnsafeRawBufferPointer, _ upper: [UInt8]?) -> Bool {
     upper?.withUnsafeBytes { value.precedes($0) } ?? true
-  }
-}
-
-/// A few listeners, each once. Most ranges have one.
-struct ListenerBag {
-  private var first: ChangeListener?
-  private var others: [ObjectIdentifier: ChangeListener] = [:]
-
-  init() {}
-
-  init(_ listener: ChangeListener) { first = listener }
-
-  var isEmpty: Bool { first == nil }
-
-  mutating func add(_ listener: ChangeListener) {
-    if first == nil {
-      first = listener
-    } else if first !== listener {
-      others[ObjectIdentifier(listener)] = listener
-    }
-  }
-
-  mutating func remove(_ listener: ChangeListener) {
-    if first === listener {
-      first = others.popFirst()?.value
-    } else {
-      others[ObjectIdentifier(listener)] = nil
-    }
-  }
-
-  func forEach(_ body: (ChangeListener) -> Void) {
-    guard let first else { return }
-    body(first)
-    for other in others.values { body(other) }
   }
 }

@@ -10,9 +10,10 @@ final class RouteIndex {
   struct Changed {
     /// The tree of the records.
     let tree: UInt32
-    let records: [StoredChange]
-    /// The keys of these records in each index; nil where they are not known. There are few indexes.
-    var keys: [(id: RouteKeysID, batch: KeyBatch?)] = []
+    let records: RecordChanges
+    /// The keys of these records in each index, in one or two batches; nil where they are not known.
+    /// There are few indexes.
+    var keys: [(id: RouteKeysID, batches: [KeyBatch]?)] = []
   }
 
   private struct Keyed {
@@ -32,6 +33,9 @@ final class RouteIndex {
 
   /// What makes the keys, for each index.
   var makers: [any RouteKeys] { keyed.map(\.keys) }
+
+  /// Whether a search is worth its while however many records a commit changes: see `isWorthSearching`.
+  var isLarge: Bool { count >= 8 }
 
   /// What is in use for an index already.
   func keys(_ id: RouteKeysID) -> (any RouteKeys)? { place(of: id).map { keyed[$0].keys } }
@@ -70,7 +74,7 @@ final class RouteIndex {
   /// Whether to search for so many records. To wake a few listeners costs less, and they look at the
   /// records on their own threads. A record that is searched costs as much as several listeners that
   /// look at it.
-  func isWorthSearching(_ records: Int) -> Bool { records <= 16 || count >= 8 }
+  func isWorthSearching(_ records: Int) -> Bool { records <= 16 || isLarge }
 
   /// Calls with the listeners whose routes a commit hits, some of them several times.
   ///
@@ -81,58 +85,56 @@ final class RouteIndex {
       for index in keyed { index.ranges.forEach(body) }
       return
     }
+    var found: [ChangeListener] = []
     if !ids.isEmpty {
-      for record in changed.records { record.id.withUnsafeBytes { ids.forEach(at: $0, body) } }
+      ids.find({ search in changed.records.forEach { id, _, _ in search(id) } }, into: &found)
     }
-    for place in keyed.indices {
-      guard let batch = changed.keys.first(where: { $0.id == keyed[place].id })?.batch else {
-        keyed[place].ranges.forEach(body)
+    for index in keyed {
+      guard let batches = changed.keys.first(where: { $0.id == index.id })?.batches else {
+        index.ranges.forEach(body)
         continue
       }
-      batch.forEach { keyed[place].ranges.forEach(at: $0, body) }
+      for batch in batches { index.ranges.find(batch.forEach, into: &found) }
     }
+    found.forEach(body)
   }
 }
 
 /// Listeners by ranges and by single values.
 struct RangeIndex {
-  /// By the hash of the value. Two values with one hash wake some listeners in vain, and nobody
-  /// keeps or compares their bytes.
-  private var points: [Int: ListenerBag] = [:]
+  private var points = PointTable()
   private var ranges = RangeTree()
 
   var isEmpty: Bool { points.isEmpty && ranges.isEmpty }
 
   mutating func add(_ listener: ChangeListener, _ range: ByteRange) {
     if range.isPoint {
-      points[Self.hash(range.lower), default: ListenerBag()].add(listener)
+      points.add(listener, range.lower)
     } else {
       ranges.add(listener, range)
     }
   }
 
   mutating func remove(_ listener: ChangeListener, _ range: ByteRange) {
-    guard range.isPoint else { return ranges.remove(listener, range) }
-    let hash = Self.hash(range.lower)
-    points[hash]?.remove(listener)
-    if points[hash]?.isEmpty == true { points[hash] = nil }
+    if range.isPoint {
+      points.remove(listener, range.lower)
+    } else {
+      ranges.remove(listener, range)
+    }
   }
 
-  func forEach(at value: UnsafeRawBufferPointer, _ body: (ChangeListener) -> Void) {
-    if !points.isEmpty { points[Self.hash(value)]?.forEach(body) }
-    ranges.forEach(at: value, body)
+  /// Finds the listeners one of whose ranges has one of some values, some of them several times.
+  ///
+  /// - Parameter values: calls its closure with each value.
+  func find(
+    _ values: ((UnsafeRawBufferPointer) -> Void) -> Void, into found: inout [ChangeListener]
+  ) {
+    points.find(values, into: &found)
+    ranges.find(values, into: &found)
   }
 
   func forEach(_ body: (ChangeListener) -> Void) {
-    for listeners in points.values { listeners.forEach(body) }
+    points.forEach(body)
     ranges.forEach(body)
-  }
-
-  private static func hash(_ bytes: [UInt8]) -> Int { bytes.withUnsafeBytes { hash($0) } }
-
-  private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
-    var hasher = Hasher()
-    hasher.combine(bytes: bytes)
-    return hasher.finalize()
   }
 }

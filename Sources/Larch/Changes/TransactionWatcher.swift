@@ -12,10 +12,13 @@ package class TransactionWatcher {
   /// A tree is about to be read.
   func didRead(_ tree: UInt32) {}
 
-  /// A key of a tree is about to be written or deleted.
+  /// A key of a tree is about to be written or deleted. Returns whether `keep` must follow before that.
+  func willWrite(_ tree: UInt32, _ key: UnsafeRawBufferPointer) -> Bool { false }
+
+  /// The key of such a write, with its value.
   ///
   /// - Parameter current: reads the value that the key has now.
-  func willWrite<E: Error>(
+  func keep<E: Error>(
     _ tree: UInt32, _ key: UnsafeRawBufferPointer,
     current: () throws(E) -> UnsafeRawBufferPointer?
   ) throws(E) {}

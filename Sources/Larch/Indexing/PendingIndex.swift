@@ -21,7 +21,7 @@ final class PendingIndex {
   var hasRemovals: Bool { entries.removals > 0 }
 
   func mayHaveAdded(_ key: UnsafeRawBufferPointer) -> Bool {
-    !entries.isEmpty && addedKeys.contains(HashSet.hash(key))
+    !entries.isEmpty && addedKeys.contains(ByteHash.of(key))
   }
 
   /// Whether the pending entries may change the entries of a key.
@@ -30,7 +30,7 @@ final class PendingIndex {
     if entries.count > entries.removals || removedKeys.count >= PendingIndex.removedKeyLimit {
       return true
     }
-    return removedKeys.contains(HashSet.hash(key))
+    return removedKeys.contains(ByteHash.of(key))
   }
 
   var mark: PendingEntries.Mark { entries.mark }
@@ -41,12 +41,12 @@ final class PendingIndex {
   }
 
   func add(_ key: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
-    if isUnique { addedKeys.insert(HashSet.hash(key)) }
+    if isUnique { addedKeys.insert(ByteHash.of(key)) }
     entries.append(key: key, id: id, isRemoval: false)
   }
 
   func remove(_ key: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
-    if removedKeys.count < PendingIndex.removedKeyLimit { removedKeys.insert(HashSet.hash(key)) }
+    if removedKeys.count < PendingIndex.removedKeyLimit { removedKeys.insert(ByteHash.of(key)) }
     entries.append(key: key, id: id, isRemoval: true)
   }
 
@@ -89,27 +89,6 @@ struct HashSet: ~Copyable {
   }
 
   deinit { slots.deallocate() }
-
-  /// A hash that is never 0, which marks a free slot.
-  static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
-    var hash: UInt64 = 0x9E37_79B9_7F4A_7C15 ^ UInt64(bytes.count)
-    var position = 0
-    while bytes.count - position >= 8 {
-      hash = mix(hash ^ bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-      position += 8
-    }
-    var rest: UInt64 = 0
-    while position < bytes.count {
-      rest = rest << 8 | UInt64(bytes[position])
-      position += 1
-    }
-    return mix(hash ^ rest) | 1
-  }
-
-  private static func mix(_ value: UInt64) -> UInt64 {
-    let product = value.multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
-    return product.high ^ product.low
-  }
 
   func contains(_ hash: UInt64) -> Bool {
     var slot = Int(truncatingIfNeeded: hash >> 8) & mask

@@ -29,12 +29,12 @@ package final class PendingRecords {
     _ id: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, of collection: CollectionHandle
   ) -> Bool {
     context.held != nil && collection === self.collection && record.count <= Self.largestRecord
-      && !ids.contains(HashSet.hash(id))
+      && !ids.contains(ByteHash.of(id))
   }
 
   /// Whether a record with the id may be held back.
   func mayHave(_ id: UnsafeRawBufferPointer, of collection: CollectionHandle) -> Bool {
-    collection === self.collection && ids.contains(HashSet.hash(id))
+    collection === self.collection && ids.contains(ByteHash.of(id))
   }
 
   func add(
@@ -42,7 +42,7 @@ package final class PendingRecords {
   ) {
     let checksum = RecordEnvelope.checksum(collection: collection.number, id: id, record: record)
     withUnsafeBytes(of: checksum.littleEndian) { entries.append(key: id, value: record, $0) }
-    ids.insert(HashSet.hash(id))
+    ids.insert(ByteHash.of(id))
   }
 
   /// Whether they take as much memory as they may.

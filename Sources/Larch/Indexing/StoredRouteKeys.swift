@@ -7,8 +7,7 @@ final class StoredRouteKeys: RouteKeys {
   // Used only with the mutex held.
   private final class Work {
     @exclusivity(unchecked) var keys = IndexKeys()
-    @exclusivity(unchecked) var before = EntryList()
-    @exclusivity(unchecked) var after = EntryList()
+    @exclusivity(unchecked) var list = EntryList()
     let shapes = ShapeTable()
     /// Whether the declarations may have changed, by which the keys are made.
     var mustCheck = true
@@ -51,39 +50,36 @@ final class StoredRouteKeys: RouteKeys {
     work.withLock { $0.mustCheck = true }
   }
 
-  func keys(of changes: [StoredChange]) -> KeyBatch? {
+  func keys(of changes: RecordChanges, besidesWritten written: Bool) -> KeyBatch? {
     work.withLock { made in
       guard isCurrent(made) else { return nil }
       var batch = KeyBatch()
-      for change in changes {
-        made.before.removeAll()
-        made.after.removeAll()
-        guard collect(change.before, made.shapes, &made.keys, into: &made.before),
-          collect(change.after, made.shapes, &made.keys, into: &made.after)
-        else { return nil }
-        for item in made.before.items { batch.append(made.before.key(item)) }
-        for item in made.after.items {
-          let key = made.after.key(item)
-          if !made.before.contains(index: number, key: key) { batch.append(key) }
+      var areKnown = true
+      changes.forEach { _, before, after in
+        guard areKnown else { return }
+        if !written {
+          areKnown = collect(before, made)
+          for item in made.list.items { batch.append(made.list.key(item)) }
+        } else if before == nil || after == nil {
+          // All its keys were written.
+          return
         }
+        // One that it had and has no longer was taken out of the index.
+        areKnown = areKnown && collect(after, made)
+        for item in made.list.items { batch.append(made.list.key(item)) }
       }
-      return batch
+      return areKnown ? batch : nil
     }
   }
 
-  /// False if the keys are not known.
-  private func collect(
-    _ stored: [UInt8]?, _ shapes: ShapeTable, _ keys: inout IndexKeys,
-    into list: inout EntryList
-  ) -> Bool {
+  /// Collects the keys of a record. False if they are not known.
+  private func collect(_ stored: UnsafeRawBufferPointer?, _ work: Work) -> Bool {
+    work.list.removeAll()
     guard let stored else { return true }
-    return stored.withUnsafeBytes {
-      let isKnown = try? keys.collectStored(
-        of: RecordEnvelope.unverified($0), in: collection, shapes, number, into: &list)
-      return isKnown == true
-    }
+    let isKnown = try? work.keys.collectStored(
+      of: RecordEnvelope.unverified(stored), in: collection, work.shapes, number, into: &work.list)
+    return isKnown == true
   }
-
   /// Whether the declarations are still those of the file.
   private func isCurrent(_ work: Work) -> Bool {
     if work.isStale || environment.generation != generation { return false }

@@ -1,19 +1,28 @@
 /// A list of mostly one element, which then takes no memory of its own.
-struct Few<Element>: RandomAccessCollection {
-  private let head: Element?
-  private let others: [Element]
+enum Few<Element>: RandomAccessCollection {
+  case one(Element)
+  case others([Element])
 
   init(_ elements: [Element]) {
-    head = elements.first
-    others = elements.count > 1 ? Array(elements.dropFirst()) : []
+    self = elements.count == 1 ? .one(elements[0]) : .others(elements)
   }
 
   var startIndex: Int { 0 }
-  var endIndex: Int { head == nil ? 0 : 1 + others.count }
+
+  var endIndex: Int {
+    switch self {
+    case .one: 1
+    case .others(let elements): elements.count
+    }
+  }
 
   subscript(place: Int) -> Element {
-    if place == 0, let head { return head }
-    return others[place - 1]
+    switch self {
+    case .one(let element):
+      precondition(place == 0, "There is one element.")
+      return element
+    case .others(let elements): return elements[place]
+    }
   }
 }
 

@@ -36,7 +36,7 @@ final class HeldPublication: ForeignCommits {
     for waiter in hub.file(event) { waiter.resume() }
   }
 
-  func begin() {}
+  func begin() -> UInt64? { nil }
   func end() {}
   func willCommit() {}
   func didEndCommit() {}

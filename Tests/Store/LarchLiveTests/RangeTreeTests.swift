@@ -62,12 +62,33 @@ struct RangeTreeTests {
       let value = Self.bytes(&random)
       let wanted = Set(filed.filter { Self.contains($0.range, value) }.map(\.listener))
       #expect(
-        Self.found(listeners) { body in value.withUnsafeBytes { tree.forEach(at: $0, body) } }
-          == wanted)
+        Self.found(listeners) { body in
+          var found: [ChangeListener] = []
+          value.withUnsafeBytes { value in tree.find({ $0(value) }, into: &found) }
+          found.forEach(body)
+        } == wanted)
       #expect(
-        Self.found(listeners) { body in value.withUnsafeBytes { index.forEach(at: $0, body) } }
-          == wanted)
+        Self.found(listeners) { body in
+          var found: [ChangeListener] = []
+          value.withUnsafeBytes { value in index.find({ $0(value) }, into: &found) }
+          found.forEach(body)
+        } == wanted)
       hits += wanted.count
+      // Many at once, as a commit asks for them: in order, or nearly so.
+      var values = (0..<12).map { _ in Self.bytes(&random) }
+      values.sort { $0.lexicographicallyPrecedes($1) }
+      if Int.random(in: 0..<3, using: &random) == 0 { values.swapAt(3, 7) }
+      let all = Set(
+        filed.filter { filed in values.contains { Self.contains(filed.range, $0) } }.map(\.listener)
+      )
+      let batch = { (search: (UnsafeRawBufferPointer) -> Void) in
+        for value in values { value.withUnsafeBytes(search) }
+      }
+      var (inTree, inIndex): ([ChangeListener], [ChangeListener]) = ([], [])
+      tree.find(batch, into: &inTree)
+      index.find(batch, into: &inIndex)
+      #expect(Self.found(listeners) { inTree.forEach($0) } == all)
+      #expect(Self.found(listeners) { inIndex.forEach($0) } == all)
     }
     #expect(hits > 10_000)
     #expect(Self.found(listeners) { tree.forEach($0) } == Set(filed.map(\.listener)))

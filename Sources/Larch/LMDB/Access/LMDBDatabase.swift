@@ -99,14 +99,16 @@ package struct LMDBDatabase: Sendable, Hashable {
     _ key: UnsafeRawBufferPointer, size: Int, in transaction: LMDBTransaction,
     mode: PutMode = .upsert
   ) throws(LMDBError) -> UnsafeMutableRawBufferPointer? {
-    if transaction.isWatched { try tellReserve(key, size, in: transaction) }
+    // A key that comes after all others has no value before, so it need not be looked for.
+    let isNew = mode.flags & UInt32(MDB_APPEND) != 0
+    if transaction.isWatched { try tellReserve(key, size, isNew: isNew, in: transaction) }
     var keyValue = MDB_val(key)
     var value = MDB_val(mv_size: size, mv_data: nil)
     let flags = mode.flags | UInt32(MDB_RESERVE)
     let code = mdb_put(transaction.pointer, handle, &keyValue, &value, flags)
     if code == MDB_SUCCESS {
       let room = UnsafeMutableRawBufferPointer(start: value.mv_data, count: size)
-      if transaction.isWatched { transaction.watcher?.didReserve(room) }
+      if transaction.isWatched { tellReserved(key, room, isNew: isNew, in: transaction) }
       return room
     }
     if transaction.isWatched { transaction.watcher?.didNotChange() }
@@ -183,7 +185,8 @@ extension LMDBDatabase {
   @inline(never)
   func tellRead(in transaction: LMDBTransaction) { transaction.watcher?.didRead(handle) }
 
-  // Every write of a key calls one of these before it changes anything.
+  // Every write of a key calls one of these before it changes anything; one that appends tells the
+  // observers afterwards.
 
   @inline(never)
   func tellPut(
@@ -196,10 +199,20 @@ extension LMDBDatabase {
 
   @inline(never)
   private func tellReserve(
-    _ key: UnsafeRawBufferPointer, _ size: Int, in transaction: LMDBTransaction
+    _ key: UnsafeRawBufferPointer, _ size: Int, isNew: Bool, in transaction: LMDBTransaction
   ) throws(LMDBError) {
-    try tellWrite(key, in: transaction)
+    if !isNew { try tellWrite(key, in: transaction) }
     transaction.watcher?.willReserve(handle, key, size)
+  }
+
+  @inline(never)
+  private func tellReserved(
+    _ key: UnsafeRawBufferPointer, _ room: UnsafeMutableRawBufferPointer, isNew: Bool,
+    in transaction: LMDBTransaction
+  ) {
+    guard let watcher = transaction.watcher else { return }
+    if isNew, watcher.willWrite(handle, key) { watcher.keep(handle, key) { nil } }
+    watcher.didReserve(room)
   }
 
   @inline(never)
@@ -214,9 +227,8 @@ extension LMDBDatabase {
   private func tellWrite(
     _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
   ) throws(LMDBError) {
-    try transaction.watcher?.willWrite(handle, key) { () throws(LMDBError) in
-      try get(key, in: transaction)
-    }
+    guard let watcher = transaction.watcher, watcher.willWrite(handle, key) else { return }
+    try watcher.keep(handle, key) { () throws(LMDBError) in try get(key, in: transaction) }
   }
 
   @inline(never)

@@ -209,13 +209,17 @@ final class LoggedWrite: TransactionWatcher {
 
   override func didRead(_ tree: UInt32) { observer?.didRead(tree) }
 
-  override func willWrite<E: Error>(
+  override func willWrite(_ tree: UInt32, _ key: UnsafeRawBufferPointer) -> Bool {
+    // What is there may be read now; the value before is complete.
+    fill()
+    return observer?.willWrite(tree, key) ?? false
+  }
+
+  override func keep<E: Error>(
     _ tree: UInt32, _ key: UnsafeRawBufferPointer,
     current: () throws(E) -> UnsafeRawBufferPointer?
   ) throws(E) {
-    // Reading what is there may move nothing, but the value before is complete now.
-    fill()
-    try observer?.willWrite(tree, key, current: current)
+    try observer?.keep(tree, key, current: current)
   }
 
   override func willEmpty<E: Error>(

@@ -95,12 +95,12 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
 
   // MARK: For the hub
 
-  func begin() {
+  func begin() -> UInt64? {
     // A child process has no thread, and perhaps a mutex that nobody will unlock.
-    if environment.isForked { return }
-    state.withLock { state in
+    if environment.isForked { return nil }
+    return state.withLock { state in
       state.listeners += 1
-      guard state.listeners == 1 else { return }
+      guard state.listeners == 1 else { return nil }
       (state.known, state.roots, state.pin, state.compared) = (nil, nil, nil, nil)
       state.counts.isTold = nil
       // Without a reader, the first look of the thread counts as a change of everything.
@@ -112,6 +112,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
       let thread = CommitWatchThread(environment, self)
       state.thread = thread
       thread.start()
+      return state.known
     }
   }
 

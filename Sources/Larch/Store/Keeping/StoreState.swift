@@ -25,9 +25,9 @@ final class ReadFacts: Sendable {
   let trees: TreeSet
   /// Those of the trees that were not read by queries with a filter.
   let unfiltered: TreeSet
-  let filters: Few<ObservedFilter>
   /// The declarations with which it was read; nil before that.
   let catalog: Catalog?
+  let filters: Few<ObservedFilter>
 
   static let nothing = ReadFacts(trees: TreeSet(), unfiltered: TreeSet(), filters: [], catalog: nil)
 

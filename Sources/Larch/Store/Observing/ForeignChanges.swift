@@ -10,11 +10,11 @@ extension ChangeEvent {
     guard case .commit(let number, let changes) = self, let since = changes.since else {
       return self
     }
-    var records = since < version ? [:] : changes.records
+    var records = since < version ? ChangedRecords() : changes.records
     for collection in catalog.collections where trees.contains(collection.records.handle) {
       let tree = collection.records.handle
       let areWhole = records[tree]?.allSatisfy { $0.isWhole(collection.number) }
-      if areWhole == false { records[tree] = nil }
+      if areWhole == false { records.remove(tree) }
     }
     if records.count == changes.records.count { return self }
     return .commit(

@@ -4,11 +4,9 @@
 /// of its plan (`RowBounds`), whatever its order and its limit show of them. A change of a record
 /// that is there neither before nor after it concerns nobody who has read by this query.
 struct ObservedRoutes {
-  /// False if something else was read since.
-  var isCurrent = false
   private var routes: ListenerRoutes?
-  /// The declarations by which keys are made.
-  private var catalog: Catalog?
+  /// False if something else was read since, or with other declarations, by which keys are made.
+  var isCurrent = false
 
   /// The routes for what was read. They are made again only after another read, or if the
   /// declarations have changed, and stay the same object if they are the same.
@@ -16,7 +14,7 @@ struct ObservedRoutes {
     trees: TreeSet, unfiltered: TreeSet, _ filters: Few<ObservedFilter>,
     _ dataTrees: DataTrees, _ catalog: Catalog, _ environment: LMDBEnvironment
   ) -> ListenerRoutes? {
-    if isCurrent, self.catalog === catalog { return routes }
+    if isCurrent { return routes }
     let maker = RouteMaker(catalog, environment)
     var found: [ListenerRoute] = []
     var (unrouted, done) = (TreeSet(), TreeSet())
@@ -39,7 +37,7 @@ struct ObservedRoutes {
     }
     let new = ListenerRoutes(found, unrouted: unrouted)
     if routes?.isSame(as: new) != true { routes = new }
-    (self.catalog, isCurrent) = (catalog, true)
+    isCurrent = true
     return routes
   }
 }

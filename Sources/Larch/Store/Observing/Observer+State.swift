@@ -1,7 +1,9 @@
 extension Observer {
   /// What an observer has delivered, and what it waits for.
+  ///
+  /// There may be very many observers, and nearly all of them wait. So what only others have is in an
+  /// object of its own.
   struct State {
-    var isStarted = false
     /// The commit up to which the last value is valid.
     var version: UInt64 = 0
     /// The opening of the file that it was read from.
@@ -10,25 +12,87 @@ extension Observer {
     var facts = ReadFacts.nothing
     /// The declarations of the last read.
     var catalog: Catalog?
+    private var keeper = Keeper.nothing
+    /// Nil if there is nothing in it.
+    private var pending: Pending?
     /// Which changes of the trees concern it.
     var routes = ObservedRoutes()
+    var isStarted = false
+    /// How many times the value was read, and how many times it was brought up to date.
+    var reads: UInt32 = 0
     /// What the next value is compared with.
     var last = ValueComparison<Value>.Kept.nothing
+    var patches: UInt32 = 0
+
+    /// What brings the value up to date.
+    private enum Keeper {
+      case nothing
+      case rows(ValuePatcher<Value>)
+      case aggregates(KeptAggregates)
+    }
+
+    /// What is there between two values only.
+    private final class Pending {
+      var pause: ObservationPace.Pause?
+      var waiting = WaitingWrites()
+      var authorship = Authorship()
+      var ahead: UInt64 = 0
+
+      var isEmpty: Bool {
+        pause == nil && waiting.isEmpty && authorship.count == 0 && ahead == 0
+      }
+    }
+
     /// Keeps the rows of a query.
-    var patcher: ValuePatcher<Value>?
+    var patcher: ValuePatcher<Value>? {
+      if case .rows(let patcher) = keeper { patcher } else { nil }
+    }
+
     /// Keeps the aggregates of a closure.
-    var aggregates: KeptAggregates?
-    /// How many times the value was read, and how many times it was brought up to date.
-    var reads = 0
-    var patches = 0
+    var aggregates: KeptAggregates? {
+      if case .aggregates(let aggregates) = keeper { aggregates } else { nil }
+    }
+
+    mutating func keep(_ patcher: ValuePatcher<Value>) { keeper = .rows(patcher) }
+    mutating func keep(_ aggregates: KeptAggregates) { keeper = .aggregates(aggregates) }
+
     /// What waits until the value may be read again.
-    var pause: ObservationPace.Pause?
+    var pause: ObservationPace.Pause? {
+      get { pending?.pause }
+      set { if newValue != nil || pending != nil { made().pause = newValue } }
+    }
+
     /// The changes that are not applied yet.
-    var waiting = WaitingWrites()
+    var waiting: WaitingWrites {
+      get { pending?.waiting ?? WaitingWrites() }
+      _modify { yield &made().waiting }
+    }
+
     /// The writes that the next value has beyond the last one.
-    var authorship = Authorship()
+    var authorship: Authorship {
+      get { pending?.authorship ?? Authorship() }
+      _modify { yield &made().authorship }
+    }
+
     /// The commit up to which ignored writes were read, if others may be among those after `version`.
-    var ahead: UInt64 = 0
+    var ahead: UInt64 {
+      get { pending?.ahead ?? 0 }
+      set { if newValue != 0 || pending != nil { made().ahead = newValue } }
+    }
+
+    private mutating func made() -> Pending {
+      if let pending { return pending }
+      let made = Pending()
+      pending = made
+      return made
+    }
+
+    /// Gives back what is empty.
+    mutating func tidy() {
+      if pending?.isEmpty == true { pending = nil }
+    }
+
+    mutating func forget() { (keeper, last) = (.nothing, .nothing) }
   }
 }
 
@@ -39,8 +103,6 @@ extension Observer.State {
       trees: facts.trees, unfiltered: facts.unfiltered, facts.filters, catalog.dataTrees, catalog,
       environment)
   }
-
-  mutating func forget() { (patcher, aggregates, last) = (nil, nil, .nothing) }
 
   /// Notes what the value was read from.
   mutating func didRead(
@@ -79,7 +141,7 @@ extension Observer.State {
 
   /// A value that comes, with the writes in it.
   mutating func observed(_ value: Value, _ version: UInt64) -> Observed<Value> {
-    defer { authorship = Authorship() }
+    defer { if authorship.count > 0 { authorship = Authorship() } }
     return Observed(value: value, version: StoreVersion(version), authorship: authorship)
   }
 

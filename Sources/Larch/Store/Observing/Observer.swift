@@ -83,10 +83,10 @@ final class Observer<Value: Sendable>: Sendable {
   }
 
   /// How many times the value was read, for tests of what wakes an observer.
-  var reads: Int { state.withLock { $0.reads } }
+  var reads: Int { state.withLock { Int($0.reads) } }
 
   /// How many times it was brought up to date without a read.
-  var patches: Int { state.withLock { $0.patches } }
+  var patches: Int { state.withLock { Int($0.patches) } }
 
   /// What keeps its value, for tests of what observers share.
   var patcher: ValuePatcher<Value>? { state.withLock { $0.patcher } }
@@ -97,6 +97,7 @@ final class Observer<Value: Sendable>: Sendable {
   /// The newest value, if it may be another one than the last; nil without one.
   func poll() throws -> Observed<Value>? {
     try state.withLock { state in
+      defer { state.tidy() }
       if listener.isEnded {
         state.forget()
         return nil
@@ -108,8 +109,12 @@ final class Observer<Value: Sendable>: Sendable {
         if store.options.observesOtherProcesses {
           // Inside a transaction it must not wait for another observer: that one may wait for a read
           // to begin, and so for the end of this transaction, if the map grows.
-          state.patcher = read.patcher(RunningScope.isInside ? SharedObjects() : store.shared)
-          state.aggregates = read.keepsAggregates ? KeptAggregates() : nil
+          let shared = RunningScope.isInside ? SharedObjects() : store.shared
+          if let patcher = read.patcher(shared) {
+            state.keep(patcher)
+          } else if read.keepsAggregates {
+            state.keep(KeptAggregates())
+          }
         }
       }
       state.isStarted = true
@@ -141,19 +146,22 @@ final class Observer<Value: Sendable>: Sendable {
     let opening = store.environment.generation
     let takesMore = !state.waiting.isFull
     if takesMore {
-      state.waiting.add(
-        store.environment.changes.take(listener).filter { $0.isLater(than: version) }, rules,
-        state.facts.trees,
-        isByStep: rules.delivery == .each && pace == nil && state.patcher?.tree != nil)
+      let events = store.environment.changes.take(listener).filter { $0.isLater(than: version) }
+      if !events.isEmpty {
+        state.waiting.add(
+          events, rules, state.facts.trees,
+          isByStep: rules.delivery == .each && pace == nil && state.patcher?.tree != nil)
+      }
     }
     let hasReset = state.waiting.hasReset
-    var step = state.waiting.next()
+    var step = state.waiting.isEmpty ? WaitingWrites.Step() : state.waiting.next()
     let tracker = QueryTracker()
     var observed: Observed<Value>?
     try store.readTracked(by: tracker) { tx in
       let catalog = tx.context.catalog
       if state.catalog !== catalog {
         state.catalog = catalog
+        state.routes.isCurrent = false
         state.aggregates?.forget()
       }
       let dataTrees = catalog.dataTrees
@@ -183,7 +191,7 @@ final class Observer<Value: Sendable>: Sendable {
         observed = patched.value
         return
       }
-      step.writes += state.waiting.takeAll().map(usable)
+      if !state.waiting.isEmpty { step.writes += state.waiting.takeAll().map(usable) }
       // Whether all writes since the value are in the step now.
       var isWhole = false
       if generation == state.generation, takesMore,

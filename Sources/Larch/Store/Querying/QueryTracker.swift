@@ -82,19 +82,19 @@ extension ReadTransaction {
 
 /// A filter by which a value was read.
 struct ObservedFilter: Sendable {
-  /// The tree of the records.
-  let tree: UInt32
   private let kind: Kind
+  /// The tree of the records. Behind the other, it takes no room of its own in a list.
+  let tree: UInt32
 
   private enum Kind {
-    case id([UInt8])
+    case id(StoredID)
     case filter(FilterNode, any Record.Type)
   }
 
   /// One record by its id.
   init(id key: UnsafeRawBufferPointer, in collection: CollectionHandle) {
     tree = collection.records.handle
-    kind = .id([UInt8](key))
+    kind = .id(StoredID(key))
   }
 
   /// The filter of a query; nil if each change counts.
@@ -119,7 +119,8 @@ struct ObservedFilter: Sendable {
   /// Where the records are that pass it; nil if any may.
   func bounds(_ collection: CollectionHandle) throws -> [RowBounds]? {
     switch kind {
-    case .id(let id): [.ids([KeyRange(lower: id, upper: id + [0], needsCheck: false)])]
+    case .id(let id):
+      [.ids([KeyRange(lower: id.stored, upper: id.stored + [0], needsCheck: false)])]
     case .filter(let filter, _):
       try Planner(schema: collection.schema, usable: collection.storedKeys).bounds(of: filter)
     }
@@ -128,7 +129,7 @@ struct ObservedFilter: Sendable {
   /// The test of changed records, in the transaction of its use; nil if each change counts.
   func test(_ tx: ReadTransaction) throws -> ObservedRecords? {
     switch kind {
-    case .id(let id): ObservedRecords { $1.elementsEqual(id) }
+    case .id(let id): ObservedRecords { StoredID($1) == id }
     case .filter(let filter, let type): try Self.test(filter, of: type, tx)
     }
   }
@@ -145,7 +146,7 @@ struct ObservedFilter: Sendable {
   /// Its text in `explain`.
   func text(in schema: CollectionSchema) -> String {
     switch kind {
-    case .id(let id): "id " + id.withUnsafeBytes { schema.idKind.text(of: $0) }
+    case .id(let id): "id " + id.stored.withUnsafeBytes { schema.idKind.text(of: $0) }
     case .filter(let filter, _): "filter " + filter.text
     }
   }
