@@ -157,17 +157,6 @@ static inline int larch_flush(int file) {
   return fsync(file) == 0 ? 0 : errno;
 }
 
-/* Lets the system begin to write what a file has in its cache, without waiting for it. Only a hint. */
-static inline void larch_begin_writing(int file) {
-#ifdef __linux__
-  extern int sync_file_range(int, off_t, off_t, unsigned);
-  const unsigned begin = 2; /* SYNC_FILE_RANGE_WRITE */
-  (void)sync_file_range(file, 0, 0, begin);
-#else
-  (void)file;
-#endif
-}
-
 /* The same without what only a look at the file shows, such as its times. */
 static inline int larch_flush_data(int file) {
 #ifdef __linux__

@@ -59,27 +59,21 @@ extension CommitLog {
     }
     mdb_txn_reset(pins[pin])
     commits = 0
-    (held, heldBefore, unwritten) = (0, 0, 0)
+    (held, heldBefore) = (0, 0)
     state = .clean
   }
 
   // MARK: Checkpoints
 
-  /// Begins what is due after a commit: a checkpoint, or the writing of its pages by the system.
+  /// Begins a checkpoint after a commit, if one is due.
   func noteReplaced(by transaction: UInt64) {
     let (freed, lastPage) = replaced(by: transaction)
     held += freed
-    unwritten += freed
     let limit = max(limits.held / mark.pageSize, lastPage / 10)
     if pending == nil, held > limit || end > limits.halfSize / 2 { tryCheckpoint() }
-    if unwritten > Self.writtenAtOnce / mark.pageSize { changed.broadcast() }
     // Space counts more than time.
     while pending != nil, held + heldBefore > 2 * limit { changed.wait(mutex) }
   }
-
-  /// LMDB writes each page once, so the system may write it early: then the checkpoint has little left
-  /// to do, and commits beside it wait for less.
-  private static let writtenAtOnce = 1 << 20
 
   /// The number of pages that a commit has replaced, and the last page of the file.
   private func replaced(by transaction: UInt64) -> (freed: Int, lastPage: Int) {
@@ -203,11 +197,6 @@ extension CommitLog {
     while true {
       if let checkpoint = pending {
         complete(checkpoint)
-      } else if unwritten > Self.writtenAtOnce / mark.pageSize {
-        unwritten = 0
-        mutex.unlock()
-        larch_begin_writing(mark.descriptor)
-        mutex.lock()
       } else if isEnding || state == .failed {
         return
       } else if commits == 0 {

@@ -64,8 +64,6 @@ final class CommitLog: @unchecked Sendable {
   var commits = 0
   /// The pages that were replaced since the last checkpoint began, and since the one before.
   var (held, heldBefore) = (0, 0)
-  /// Those of which the system was not yet asked to write what replaced them.
-  var unwritten = 0
   /// A reader that looks what a commit has replaced.
   var probe: FreedPages?
   var lastCommit = MonotonicTime.now
