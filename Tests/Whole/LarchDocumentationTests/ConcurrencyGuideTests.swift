@@ -113,7 +113,8 @@ struct ConcurrencyGuideTests {
     // end snippet
     var account = Account(owner: "Ada", balance: 100)
     try store.write { tx throws in try tx.save(&account) }
-    #expect(try store.statistics().log?.commits == 1)
+    let log = try #require(try store.statistics().log)
+    #expect(log.commits > 0)
     store.close()
     #expect(!FileManager.default.fileExists(atPath: path + "-log"))
   }
