@@ -13,9 +13,9 @@ struct PowerFailureTests {
   static let programs: [(name: String, share: Int, shapes: Int)] = [
     ("creation", 8, 24), ("durable", 20, 5), ("relaxed", 13, 3), ("mixed", 12, 3),
     ("group", 11, 5), ("indexes", 12, 6), ("migrations", 7, 6), ("compaction", 13, 5),
-    ("backups", 6, 8), ("logged", 16, 5), ("logged-mixed", 6, 3), ("logged-group", 6, 5),
-    ("logged-recovery", 10, 6), ("logged-compaction", 6, 5), ("logged-indexes", 4, 6),
-    ("logged-migrations", 4, 6),
+    ("backups", 6, 8), ("logged", 10, 5), ("logged-mixed", 5, 3), ("logged-group", 3, 5),
+    ("logged-recovery", 5, 6), ("logged-compaction", 5, 5), ("logged-indexes", 3, 6),
+    ("logged-migrations", 3, 6),
   ]
 
   @Test("The power may fail at any moment of a run", arguments: programs.indices)

@@ -44,7 +44,8 @@ struct WritingProgram: PowerProgram {
         store = try openStore(directory)
       }
       let isDurable = isMixed && number % 5 == 0
-      try next(store, isDurable ? .durable : isMixed ? .relaxed : .storeDefault, mark)
+      try next(
+        store, in: directory, isDurable ? .durable : isMixed ? .relaxed : .storeDefault, mark)
       mark(PowerMark(kind: PowerMark.acknowledged, number: number))
       if isMixed, number % 7 == 0 { try store.sync() }
       // This one must exist, whatever may be missing.
@@ -61,7 +62,8 @@ struct WritingProgram: PowerProgram {
 
   /// Writes the next transaction; one that fails is not in the store until it is written again.
   private mutating func next(
-    _ store: Store, _ durability: Store.WriteDurability, _ mark: (PowerMark) -> Void
+    _ store: Store, in directory: String, _ durability: Store.WriteDurability,
+    _ mark: (PowerMark) -> Void
   ) throws {
     guard faults.contains(.failedCommits) else {
       _ = try states.write(to: store, durability: durability)
@@ -76,7 +78,10 @@ struct WritingProgram: PowerProgram {
       } catch let error as LarchError where error.code == .diskFull {
         mark(PowerMark(kind: PowerMark.refused, number: 0))
         // A call in which the power may fail.
-        try store.sync()
+        let log = open(storePath(directory) + "-log", O_RDONLY)
+        guard log >= 0, fsync(log) == 0, close(log) == 0 else {
+          throw Mismatch("cannot flush the log: \(errno)")
+        }
         mark(PowerMark(kind: PowerMark.attempted, number: 0))
       }
     }
