@@ -8,6 +8,9 @@ struct IndexCursor: ~Copyable {
   private let transaction: LMDBTransaction
   /// Nil if all is left to LMDB.
   private var pages: MappedCursor?
+  /// Whether there are pages. Without the optimiser, Swift 6.3 takes the nil of a large optional in a
+  /// structure that cannot be copied for a value, so it is not asked.
+  private var isOnPages: Bool
   private var cursor: LMDBCursor?
   /// The ids of the key on the pages; nil while LMDB's cursor is at the key.
   private var ids: Ids?
@@ -28,14 +31,16 @@ struct IndexCursor: ~Copyable {
     self.database = database
     self.transaction = transaction
     pages = tree.map(MappedCursor.init)
+    isOnPages = tree != nil
     self.cursor = cursor
   }
 
   /// The tree whose pages it goes over; nil if all is left to LMDB.
-  var tree: MappedTree? { pages?.mappedTree }
+  var tree: MappedTree? { isOnPages ? pages?.mappedTree : nil }
 
   /// Closes LMDB's cursor. There is nothing to move to after that.
   mutating func close() {
+    isOnPages = false
     (pages, ids) = (nil, nil)
     cursor = nil
   }
@@ -44,13 +49,13 @@ struct IndexCursor: ~Copyable {
 
   @inline(__always)
   mutating func first() throws -> LMDBEntry? {
-    if let move = pages?.first(), move != .unclear { return try firstEntry(move) }
+    if isOnPages, let move = pages?.first(), move != .unclear { return try firstEntry(move) }
     try leavePages()
     return try cursor?.first()
   }
 
   mutating func last() throws -> LMDBEntry? {
-    if let move = pages?.last(), move != .unclear { return try lastEntry(move) }
+    if isOnPages, let move = pages?.last(), move != .unclear { return try lastEntry(move) }
     try leavePages()
     return try cursor?.last()
   }
@@ -58,8 +63,8 @@ struct IndexCursor: ~Copyable {
   /// The first pair of the next key.
   @inline(__always)
   mutating func nextKey() throws -> LMDBEntry? {
-    guard let key = pages?.key else { return try cursor?.nextKey() }
-    if let move = pages?.next(), move != .unclear { return try firstEntry(move) }
+    guard isOnPages, let key = pages?.key else { return try cursor?.nextKey() }
+    if isOnPages, let move = pages?.next(), move != .unclear { return try firstEntry(move) }
     try leavePages(at: key)
     return try cursor?.nextKey()
   }
@@ -67,8 +72,8 @@ struct IndexCursor: ~Copyable {
   /// The last pair of the previous key; after a `seek` that found nothing, use `last`.
   @inline(__always)
   mutating func previousKey() throws -> LMDBEntry? {
-    guard let key = pages?.key else { return try cursor?.previousKey() }
-    if let move = pages?.previous(), move != .unclear { return try lastEntry(move) }
+    guard isOnPages, let key = pages?.key else { return try cursor?.previousKey() }
+    if isOnPages, let move = pages?.previous(), move != .unclear { return try lastEntry(move) }
     try leavePages(at: key)
     return try cursor?.previousKey()
   }
@@ -76,7 +81,9 @@ struct IndexCursor: ~Copyable {
   /// The first pair whose key is equal to or greater than the given one, which is not empty.
   @inline(__always)
   mutating func seek(atOrAfter key: UnsafeRawBufferPointer) throws -> LMDBEntry? {
-    if let move = pages?.seek(atOrAfter: key), move != .unclear { return try firstEntry(move) }
+    if isOnPages, let move = pages?.seek(atOrAfter: key), move != .unclear {
+      return try firstEntry(move)
+    }
     try leavePages()
     return try cursor?.seek(atOrAfter: key)
   }
@@ -106,7 +113,9 @@ struct IndexCursor: ~Copyable {
   /// The pair at which it is, on the pages.
   @inline(__always)
   private var current: LMDBEntry? {
-    guard let key = pages?.key, let ids, let start = ids.bytes.baseAddress else { return nil }
+    guard isOnPages, let key = pages?.key, let ids, let start = ids.bytes.baseAddress else {
+      return nil
+    }
     return LMDBEntry(
       key: key, value: UnsafeRawBufferPointer(start: start + ids.offset, count: ids.width))
   }
@@ -114,7 +123,7 @@ struct IndexCursor: ~Copyable {
   @inline(never)
   private mutating func entryOfMany(atEnd: Bool) throws -> LMDBEntry? {
     ids = nil
-    guard let key = pages?.key else { return nil }
+    guard isOnPages, let key = pages?.key else { return nil }
     let first = try openCursor(at: key)
     return atEnd ? try cursor?.lastDuplicate() : first
   }
@@ -122,7 +131,8 @@ struct IndexCursor: ~Copyable {
   /// Leaves all further moves to LMDB.
   @inline(never)
   private mutating func leavePages(at key: UnsafeRawBufferPointer? = nil) throws {
-    guard pages != nil else { return }
+    guard isOnPages else { return }
+    isOnPages = false
     (pages, ids) = (nil, nil)
     if let key {
       _ = try openCursor(at: key)
