@@ -78,7 +78,7 @@ struct WritingProgram: PowerProgram {
       } catch let error as LarchError where error.code == .diskFull {
         mark(PowerMark(kind: PowerMark.refused, number: 0))
         // A call in which the power may fail.
-        let log = open(storePath(directory) + "-log", O_RDONLY)
+        let log = open(storePath(directory) + "-log", O_RDWR)
         guard log >= 0, fsync(log) == 0, close(log) == 0 else {
           throw Mismatch("cannot flush the log: \(errno)")
         }
