@@ -90,6 +90,29 @@ struct OpeningRuleTests {
     #expect(try store.verify().isClean)
   }
 
+  @Test("A log is followed with more trees than the program knows")
+  func manyTrees() throws {
+    let directory = try CrashDirectory()
+    let copy = directory.path + "/copy.larch"
+    let store = try open(directory.store)
+    try save("kept", store)
+    for suffix in ["-log", ""] {
+      try FileManager.default.copyItem(atPath: directory.store + suffix, toPath: copy + suffix)
+    }
+    store.close()
+    do {
+      guard let place = try PlaceLock(copy, isExclusive: true) else { throw Mismatch("no copy") }
+      var options = LMDBEnvironment.Options()
+      options.maxDatabases = 1
+      let settling = LogSettling(path: copy, options: options, file: place.file)
+      #expect(try settling.run(place) == .nothing)
+    }
+    #expect(!hasLog(copy))
+    let copied = try open(copy, .durable)
+    defer { copied.close() }
+    #expect(try copied.find(Entry.self, "kept") != nil)
+  }
+
   @Test("In one process the ways to commit do not mix")
   func conflict() throws {
     let directory = try CrashDirectory()

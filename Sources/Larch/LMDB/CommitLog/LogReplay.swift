@@ -80,6 +80,19 @@ struct LogReplay {
     }
   }
 
+  /// The number of trees that the records name, of which each needs a handle.
+  func treeCount(path: String) throws -> Int {
+    var names: Set<String> = []
+    for record in records {
+      try halves[record.isSecond ? 1 : 0].withUnsafeBytes { bytes in
+        var reader = RecordReader(
+          bytes: UnsafeRawBufferPointer(rebasing: bytes[record.range]), path: path)
+        names.formUnion(try reader.trees().map(\.name))
+      }
+    }
+    return names.count
+  }
+
   /// Applies all records in one transaction.
   func apply(in transaction: LMDBTransaction, path: String) throws {
     var opened: [String: LMDBDatabase] = [:]
@@ -121,13 +134,10 @@ private struct RecordReader {
     return Int(T(littleEndian: word.loadUnaligned(as: T.self)))
   }
 
-  mutating func apply(
-    in transaction: LMDBTransaction, _ opened: inout [String: LMDBDatabase]
-  ) throws {
+  /// The trees that the record names. Its operations follow.
+  mutating func trees() throws -> [(name: String, flags: LMDBDatabase.Flags)] {
     place = 12
     let treeCount = try number(UInt16.self)
-    place = 24
-    let operations = try number(UInt32.self)
     place = CommitLogFormat.recordHeaderSize
     var trees: [(name: String, flags: LMDBDatabase.Flags)] = []
     for _ in 0..<treeCount {
@@ -138,6 +148,15 @@ private struct RecordReader {
       else { throw damaged }
       trees.append((name, flags))
     }
+    return trees
+  }
+
+  mutating func apply(
+    in transaction: LMDBTransaction, _ opened: inout [String: LMDBDatabase]
+  ) throws {
+    place = 24
+    let operations = try number(UInt32.self)
+    let trees = try trees()
     for _ in 0..<operations {
       guard let operation = LoggedOperation(rawValue: UInt8(try number(UInt8.self))) else {
         throw damaged

@@ -114,6 +114,8 @@ struct LogSettling {
     var options = options
     options.isReadOnly = false
     options.durability = .durable
+    // The log may name more trees than this program knows.
+    options.maxDatabases = max(options.maxDatabases, try replay.treeCount(path: path))
     var sizes = MapSize.toReserve(options.reservedMapSize)
     while true {
       let opened = try LogMark.withoutMark(path: path) { () throws(LMDBError) in
