@@ -6,7 +6,7 @@
 package final class RecordChanges: Sendable {
   /// Two or three pieces of bytes of one record, by their places.
   struct Entry {
-    /// The id, and behind it the value before.
+    /// The id, followed by the value before.
     let start: Int
     let idCount: Int32
     /// Negative for no value.

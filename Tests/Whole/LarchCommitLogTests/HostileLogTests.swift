@@ -62,7 +62,7 @@ struct HostileLogTests {
       for (damage, isBehind) in Damage.allCases.flatMap({ [($0, false), ($0, true)] }) {
         if isBehind, behind.isEmpty { continue }
         var damaged = try damaging(image, damage, older, seed, &random)
-        // After a power failure the file may be behind the log. Then nobody can tell whether the
+        // After a power failure the file may be older than the log. Then nobody can tell whether the
         // records at the end of a log were there; else their commits are in the file.
         if isBehind { damaged.data = behind[random.below(behind.count)].data }
         let copy = directory.path + "/copy.larch"
@@ -200,7 +200,7 @@ struct HostileLogTests {
     return names.sorted { $0.key < $1.key }.map { ($0.value, flags[$0.key] ?? 0) }
   }
 
-  /// Puts a record behind the last one of the log.
+  /// Appends a record to the log.
   private func add(
     to image: inout StoreImage, _ names: [(String, UInt32)], _ random: inout SeededGenerator
   ) throws {

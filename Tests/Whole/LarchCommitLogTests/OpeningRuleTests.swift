@@ -113,6 +113,34 @@ struct OpeningRuleTests {
     #expect(try copied.find(Entry.self, "kept") != nil)
   }
 
+  @Test("A forged header that asks for too much gives an error or the store")
+  func forgedHeader() throws {
+    let directory = try CrashDirectory()
+    let store = try open(directory.store)
+    for number in 0..<20 { try save("kept \(number)", store) }
+    for halfSize in [1, 1 << 40] {
+      let copy = directory.path + "/copy-\(halfSize).larch"
+      for suffix in ["-log", ""] {
+        try FileManager.default.copyItem(atPath: directory.store + suffix, toPath: copy + suffix)
+      }
+      do {
+        let log = try #require(try CommitLogFile.open(for: copy))
+        defer { log.close() }
+        var header = try #require(try log.header())
+        header.halfSize = halfSize
+        header.number = .max
+        try log.write(header)
+      }
+      let error = caught {
+        let copied = try open(copy, .durable)
+        defer { copied.close() }
+        #expect(try copied.find(Entry.self, "kept 19") != nil)
+      }
+      #expect(error == nil || error?.code == .corrupted)
+    }
+    store.close()
+  }
+
   @Test("In one process the ways to commit do not mix")
   func conflict() throws {
     let directory = try CrashDirectory()

@@ -20,9 +20,10 @@ final class RecordsAhead: RowSource {
   @exclusivity(unchecked) private var turn: Int
   /// The rows that are passed over, without their records.
   @exclusivity(unchecked) private var toSkip: Int
-  /// Whether the source is at a row behind those ahead, whose id has another size: its file is damaged.
+  /// Whether the source stopped at a row whose id has another size: its file is damaged. That row comes
+  /// after those that were read ahead.
   private var isAtOddRow = false
-  /// What ended the source behind the rows ahead.
+  /// The error at which the source stopped, after the rows that were read ahead.
   private var failure: (any Error)?
 
   /// - Parameters:

@@ -230,7 +230,6 @@ extension CommitLog {
     case .success:
       adopt(checkpoint)
       mdb_txn_reset(pins[old])
-      checkpoints += 1
     case .failure(let error): fail(error)
     }
     pending = nil

@@ -17,8 +17,8 @@ package struct CommitLogLimits: Sendable {
   package init() {}
 }
 
-/// The commit log of an open store: small commits are one write and one flush of a file in which
-/// they lie one behind the other, instead of two flushes of a file in which they lie everywhere.
+/// The commit log of an open store. A small commit is appended to one file and flushed once, instead of
+/// changing pages all over another file and flushing it twice.
 ///
 /// The record of a commit is on the disk before LMDB commits, so whatever a read sees is durable. LMDB
 /// flushes nothing meanwhile. From time to time a checkpoint brings the pages of the store to the disk,
@@ -69,8 +69,6 @@ final class CommitLog: @unchecked Sendable {
   var lastCommit = MonotonicTime.now
   var isEnding = false
   var hasThread = false
-  /// How many checkpoints were completed.
-  var checkpoints = 0
   /// How many records were logged.
   private var logged = 0
 

@@ -131,7 +131,11 @@ final class CommitLogFile {
   }
 
   /// The bytes from a place on, fewer at the end of the file.
-  func read(_ count: Int, at place: Int) throws(LMDBError) -> [UInt8] {
+  func read(_ wanted: Int, at place: Int) throws(LMDBError) -> [UInt8] {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw LMDBError(errno, "fstat") }
+    // A forged header may ask for more than there is memory.
+    let count = min(wanted, max(0, Int(status.st_size) - place))
     var bytes = [UInt8](repeating: 0, count: count)
     let result = bytes.withUnsafeMutableBytes { bytes in
       Result { () throws(LMDBError) -> Int in

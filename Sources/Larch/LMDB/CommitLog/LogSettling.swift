@@ -23,8 +23,7 @@ struct LogSettling {
       guard let found = try CommitLogFile.open(for: path) else { return .nothing }
       log = found
     } catch {
-      // A reader without the permission to write: the error says what it needs.
-      throw needsWriting(error)
+      throw translated(error)
     }
     defer { log.close() }
     guard log.lock() else {
@@ -35,12 +34,9 @@ struct LogSettling {
       let descriptor = Foundation.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
       guard descriptor >= 0 else { throw LMDBError(errno, "open") }
       defer { Foundation.close(descriptor) }
-      try settle(log, descriptor, isAlone: try !isOpenElsewhere(place))
+      try settle(log, descriptor, isAlone: try !Self.isOpenElsewhere(path, place.descriptor))
     } catch let error as LMDBError {
-      if error.kind == .accessDenied || error.kind == .readOnlyFileSystem {
-        throw needsWriting(error)
-      }
-      throw error.larchError(path: path)
+      throw translated(error)
     }
     return .nothing
   }
@@ -78,7 +74,8 @@ struct LogSettling {
         try mark.flush()
       }
       var clean = header
-      clean.number += 1
+      // A forged header may have any number.
+      clean.number &+= 1
       clean.state = .clean
       try log.write(clean)
     }
@@ -168,8 +165,10 @@ struct LogSettling {
       }
       guard written == page.count else { throw LMDBError(written < 0 ? errno : EIO, "pwrite") }
     }
-    let meta = page(header)
-    let (needed, overflow) = (Int(clamping: meta.lastPage) &+ 1)
+    let lastPage = header.meta.withUnsafeBytes {
+      $0.baseAddress.map { MetaPage(slot: 0, $0).lastPage } ?? 0
+    }
+    let (needed, overflow) = (Int(clamping: lastPage) &+ 1)
       .multipliedReportingOverflow(by: header.pageSize)
     var status = stat()
     guard fstat(mark.descriptor, &status) == 0 else { throw LMDBError(errno, "fstat") }
@@ -179,17 +178,9 @@ struct LogSettling {
     try mark.flush()
   }
 
-  private func page(_ header: CommitLogHeader) -> MetaPage {
-    header.meta.withUnsafeBytes { MetaPage(slot: 0, $0.baseAddress.unsafelyUnwrapped) }
-  }
-
   // MARK: Others
 
   /// Whether another process has the store open.
-  private func isOpenElsewhere(_ place: borrowing PlaceLock) throws(LMDBError) -> Bool {
-    try LogSettling.isOpenElsewhere(path, place.descriptor)
-  }
-
   static func isOpenElsewhere(_ path: String, _ descriptor: Int32) throws(LMDBError) -> Bool {
     if FileClaim.other(than: nil, descriptor) != nil { return true }
     let lock = Foundation.open(path + "-lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
@@ -215,8 +206,12 @@ struct LogSettling {
     }
   }
 
-  private func needsWriting(_ error: LMDBError) -> LarchError {
-    LarchError(
+  /// The error says what a process needs that may only read.
+  private func translated(_ error: LMDBError) -> LarchError {
+    guard error.kind == .accessDenied || error.kind == .readOnlyFileSystem else {
+      return error.larchError(path: path)
+    }
+    return LarchError(
       .accessDenied,
       "The store has commits in its log that it does not have itself; open it once where the store and its log can be written.",
       underlying: error

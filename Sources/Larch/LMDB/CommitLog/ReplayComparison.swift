@@ -37,9 +37,11 @@
         let (left, right) = (try contents(live), try contents(replayed.handle))
         if left != right {
           let names = Set(left.keys).union(right.keys).filter { left[$0] != right[$0] }
+          // This build is for the suite alone, which must end here.
           fatalError("\(path): the replay of the log differs in \(names.sorted())")
         }
       } catch {
+        // As above.
         fatalError("\(path): the log cannot be replayed: \(error)")
       }
     }

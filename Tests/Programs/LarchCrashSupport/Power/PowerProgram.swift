@@ -85,7 +85,7 @@ extension PowerMark {
   static let acknowledged: UInt32 = 1
   /// The writes that a relaxed store had to make durable individually.
   static let durable: UInt32 = 6
-  /// A write failed, and was told so.
+  /// A write failed, and its caller got the error.
   static let refused: UInt32 = 7
   /// Another write begins after one that failed.
   static let attempted: UInt32 = 8
