@@ -67,6 +67,36 @@ extension QueryGuide {
       #expect(try store.count(Person.all.sectioned(by: \.city)) == cities.count)
     }
 
+    @Test("Groups")
+    func groups() throws {
+      let (store, _) = try filled()
+      var lines: [String] = []
+      // snippet: query-groups
+      let adults = Person.where { $0.age >= 18 }
+      let cities = adults.grouped(by: \.city)
+        .select(.count, .average(\.age), .max(\.joined))
+        .having { $0.1 >= 2 }  // of (key, count, average, latest)
+        .sorted { $0.1 > $1.1 }
+        .limit(10)
+      for (city, count, age, latest) in try store.fetch(cities) {
+        lines.append("\(city): \(count), \(age ?? 0), \(latest?.description ?? "-")")
+      }
+      let roles = try store.fetch(Person.all.grouped(by: \.city, \.role).select(.count))
+      for ((city, role), count) in roles { lines.append("\(city) \(role): \(count)") }
+      // end snippet
+      let people = try store.fetch(adults)
+      let wanted = Dictionary(grouping: people, by: \.city).filter { $0.value.count >= 2 }
+        .sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
+        .map { city, people in
+          let mean = Double(people.map(\.age).reduce(0, +)) / Double(people.count)
+          let latest = people.map(\.joined).max()?.description ?? "-"
+          return "\(city): \(people.count), \(mean), \(latest)"
+        }
+      #expect(Array(lines.prefix(wanted.count)) == wanted && !wanted.isEmpty)
+      #expect(lines.count == wanted.count + roles.count)
+      #expect(try roles.map(\.1).reduce(0, +) == store.count(Person.all))
+    }
+
     @Test("Aggregates")
     func figures() throws {
       let (store, _) = try filled()

@@ -65,9 +65,9 @@ struct GroupedQueryTests {
     #expect(try store.verify().isClean)
   }
 
-  private typealias Order<L: GroupIndexes> = (GroupRecord<L>, GroupRecord<L>) -> Int
+  typealias Order<L: GroupIndexes> = (GroupRecord<L>, GroupRecord<L>) -> Int
 
-  private static func filter<L: GroupIndexes>(
+  static func filter<L: GroupIndexes>(
     _ random: inout SeededGenerator, _: L.Type
   ) -> (String, Query<GroupRecord<L>>, @Sendable (GroupRecord<L>) -> Bool) {
     typealias R = GroupRecord<L>
@@ -115,7 +115,7 @@ struct GroupedQueryTests {
     return random.pick(filters)
   }
 
-  private static func order<L: GroupIndexes>(
+  static func order<L: GroupIndexes>(
     _ random: inout SeededGenerator, _ query: Query<GroupRecord<L>>
   ) -> (String, Query<GroupRecord<L>>, Order<L>) {
     typealias R = GroupRecord<L>

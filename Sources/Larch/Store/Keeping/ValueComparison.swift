@@ -56,6 +56,39 @@ extension Selection {
   }
 }
 
+extension Grouped {
+  var rowComparison: ValueComparison<[Row]> { parts.comparison }
+}
+
+/// How two keys of groups are compared: by the value of one field, or by those of several.
+enum GroupEquality<Key>: Sendable {
+  case key(Key.Type)
+  case tuple(of: [Any.Type])
+
+  /// How rows are compared that have such a key, and then values of these types.
+  func rows<Row>(_ types: [Any.Type]) -> ValueComparison<[Row]> {
+    guard let key, let offsets = TupleLayout.offsets(of: [Key.self] + types, in: Row.self) else {
+      return .unknown
+    }
+    let elements = types.compactMap { memoryEquality(of: $0) }
+    guard elements.count == types.count else { return .unknown }
+    return .equality(
+      ArrayEquality<Row>(element: TupleEquality(elements: Array(zip(offsets, [key] + elements)))))
+  }
+
+  private var key: (any MemoryEquality)? {
+    switch self {
+    case .key(let type): return memoryEquality(of: type)
+    case .tuple(let types):
+      let elements = types.compactMap { memoryEquality(of: $0) }
+      guard elements.count == types.count,
+        let offsets = TupleLayout.offsets(of: types, in: Key.self)
+      else { return nil }
+      return TupleEquality(elements: Array(zip(offsets, elements)))
+    }
+  }
+}
+
 // MARK: - Equality of values whose type is known only at run time
 
 /// Compares two values in memory. It is found once for a type: to find it for each value would cost

@@ -68,6 +68,8 @@ protocol ComparedRequest<Row> {
 
 extension Selection: ComparedRequest {}
 
+extension Grouped: ComparedRequest {}
+
 extension Request {
   /// How the rows are read by an observer.
   func observedRead() -> ObservedRead<[Row]> where Row: Sendable { ObservedRequest(self) }

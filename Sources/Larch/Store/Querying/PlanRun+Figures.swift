@@ -7,8 +7,8 @@ extension PlanRun {
   /// in this order, as those of measurements do that come one after the other.
   func total(of place: Int) throws -> KeyTotal? {
     var total = KeyTotal()
-    if plan.limit == nil, let keys = try wholeKeys(of: place, isComparing: false) {
-      let primitive = keys.primitive
+    if plan.limit == nil, let keys = try wholeKeys(of: [place], isComparing: false) {
+      let primitive = keys.primitives[0]
       let isAnyOrder = primitive.isWholeNumber
       if isAnyOrder || plan.order.isAscendingByID {
         let isWhole = try keys.forEach(inOrderOfIDs: !isAnyOrder) { bytes, count in
@@ -45,9 +45,9 @@ extension PlanRun {
       selection.indices.contains(place), terms[0].field.related == nil,
       terms[0].field.identity == selection[place].identity,
       terms[0].field.form == selection[place].form,
-      let keys = try wholeKeys(of: place, isComparing: true), keys.primitive.isNumber
+      let keys = try wholeKeys(of: [place], isComparing: true), keys.primitives[0].isNumber
     else { return .unknown }
-    let primitive = keys.primitive
+    let primitive = keys.primitives[0]
     let flip: UInt64 = terms[0].descends ? .max : 0
     let isFloatingPoint = primitive.isFloatingPoint
     var best = UInt64.max
@@ -71,20 +71,21 @@ extension PlanRun {
     return .value(value)
   }
 
-  /// The keys of the only source of the plan; nil if they are not enough.
+  /// The keys of the only source of the plan, with selected fields; nil if they are not enough.
   ///
-  /// - Parameter isComparing: whether a filter for values that are neither nil nor NaN is left out.
-  private func wholeKeys(of place: Int, isComparing: Bool) throws -> WholeKeys? {
+  /// - Parameter isComparing: whether a filter for values of the only field that are neither nil nor NaN is
+  ///   left out.
+  func wholeKeys(of places: [Int], isComparing: Bool) throws -> WholeKeys? {
     // One key is found as fast by a cursor.
     guard case .index(let scan) = plan.source, !scan.isPoints, plan.residue.isEmpty,
       plan.after == nil, plan.offset == 0, plan.otherwise == nil, plan.groups == nil,
-      isComparing || !scan.mayRepeat, selection.indices.contains(place)
+      isComparing || !scan.mayRepeat, places.allSatisfy(selection.indices.contains)
     else { return nil }
-    let field = selection[place]
+    let fields = places.map { selection[$0] }
     return try WholeKeys(
-      collection.index(at: scan.index), scan.ranges, field,
+      collection.index(at: scan.index), scan.ranges, fields,
       keyFilter: isComparing
-        ? scan.keyFilter.filter { !$0.isAnyValue(of: field) } : scan.keyFilter, context)
+        ? scan.keyFilter.filter { !$0.isAnyValue(of: fields[0]) } : scan.keyFilter, context)
   }
 }
 

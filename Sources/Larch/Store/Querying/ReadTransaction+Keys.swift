@@ -53,10 +53,10 @@ extension ReadTransaction {
     return try withKey(query, of: type, for: .values([field])) { index, key, _, _ in
       guard key.isCovering, !key.isWhole else { return nil }
       let range = KeyRange.beginning(with: KeyPrefix(context.planMemory.keyWriter))
-      guard let keys = try WholeKeys(index, [range], field, context) else { return nil }
+      guard let keys = try WholeKeys(index, [range], [field], context) else { return nil }
       var total = KeyTotal()
       let isWhole = try keys.forEach(inOrderOfIDs: false) { bytes, count in
-        if let bytes { total.add(keys.primitive, key: bytes, count) }
+        if let bytes { total.add(keys.primitives[0], key: bytes, count) }
       }
       return isWhole ? total : nil
     }

@@ -148,10 +148,7 @@ extension RecordReading {
   ) throws -> Value.Sum {
     let total = try total(TypedField.of(keyPath), of: query)
     guard let sum = Value.sum(total) else {
-      throw LarchError(
-        .overflow,
-        "The sum overflows the type of the field; use `average`, or add the values yourself."
-      ) { $0.collection = R.collectionName }
+      throw KeyTotal.overflow(of: R.self)
     }
     return sum
   }
@@ -171,7 +168,7 @@ extension RecordReading {
   ) throws -> KeyTotal {
     try _reading { tx in
       // Floating-point numbers and decimals are added in the order of the query.
-      let isAnyOrder = reference.form.isInteger && !query.details.isPart
+      let isAnyOrder = reference.form.isWholeNumber && !query.details.isPart
       if isAnyOrder, let total = try tx.totalOfKey(reference, query.details, of: R.self) {
         return total
       }
@@ -211,7 +208,7 @@ extension RecordReading {
 
 extension KeyForm {
   /// Whether values are whole numbers, or nil.
-  fileprivate var isInteger: Bool {
+  var isWholeNumber: Bool {
     guard case .primitive(let primitive) = unwrapped.node else { return false }
     return primitive.isWholeNumber
   }

@@ -82,6 +82,16 @@ struct KeyTotal {
   }
 }
 
+extension KeyTotal {
+  /// The error of a sum that its type cannot hold.
+  static func overflow<R: Record>(of type: R.Type) -> LarchError {
+    LarchError(
+      .overflow,
+      "The sum overflows the type of the field; use `average`, or add the values yourself."
+    ) { $0.collection = R.collectionName }
+  }
+}
+
 extension SummableKey {
   /// The sum in its type: of integers exact, nil if the type cannot hold it; of decimals as Swift
   /// adds them in the order of the query; of others summed as Double in that order, then rounded.

@@ -1,40 +1,89 @@
-/// The keys of an index scan in the map, with one of their components.
+/// The keys of an index scan in the map, with some of their components.
 final class WholeKeys {
-  let primitive: KeyForm.Primitive
+  /// The type of each component, and its place among those of the index.
+  let primitives: [KeyForm.Primitive]
+  let components: [Int]
   /// The number of keys so far.
   private(set) var count = 0
+  private let schema: IndexSchema
   private let tree: MappedTree
   private let ranges: [KeyRange]
-  private let component: Int
-  /// The place of the component in each key; nil if that is another one from key to key.
+  /// The place of the only component in each key; nil if that is another one from key to key.
   private let place: Range<Int>?
-  /// Nil if they have their places in each key.
-  private let components: KeyComponents?
+  /// Nil if the only component has its place in each key.
+  private let parts: KeyComponents?
   private let filter: KeyFilterProgram?
 
-  /// Nil if the keys do not have the field, or are not in the map.
+  /// Nil if the keys do not have the fields, or are not in the map.
   ///
   /// - Parameter keyFilter: what is tested on each key.
   init?(
-    _ index: IndexHandle, _ ranges: [KeyRange], _ field: FieldReference,
+    _ index: IndexHandle, _ ranges: [KeyRange], _ fields: [FieldReference],
     keyFilter: [FilterNode] = [], _ context: TransactionContext
   ) throws {
-    let component = index.schema.fields.firstIndex {
-      $0.identity == field.identity && $0.form == field.form && !$0.isFolded && !$0.isMultiple
-    }
-    guard let component, field.isStandard, let (primitive, _) = field.form.simple else {
-      return nil
+    var (primitives, components) = ([KeyForm.Primitive](), [Int]())
+    for field in fields {
+      let component = index.schema.fields.firstIndex {
+        $0.identity == field.identity && $0.form == field.form && !$0.isFolded && !$0.isMultiple
+      }
+      guard let component, field.isStandard, let (primitive, _) = field.form.simple else {
+        return nil
+      }
+      primitives.append(primitive)
+      components.append(component)
     }
     guard let tree = try context.mappedTree(index.database) else { return nil }
-    self.primitive = primitive
-    self.tree = tree
-    self.component = component
-    self.ranges = ranges
-    place = keyFilter.isEmpty ? index.schema.place(ofComponent: component) : nil
-    let components = place == nil ? KeyComponents(index.schema) : nil
+    self.primitives = primitives
     self.components = components
-    filter =
-      keyFilter.isEmpty ? nil : components.map { KeyFilterProgram(keyFilter, index.schema, $0) }
+    self.tree = tree
+    self.ranges = ranges
+    schema = index.schema
+    place =
+      keyFilter.isEmpty && components.count == 1
+      ? index.schema.place(ofComponent: components[0]) : nil
+    let parts = place == nil ? KeyComponents(index.schema) : nil
+    self.parts = parts
+    filter = keyFilter.isEmpty ? nil : parts.map { KeyFilterProgram(keyFilter, index.schema, $0) }
+  }
+
+  /// Calls with each key, split into its components, and the number of its entries, until the closure
+  /// returns false.
+  ///
+  /// - Returns: false if the closure did, or a key does not decide the filters, or a page is not what it
+  ///   should be.
+  func forEachKey(_ body: (KeyComponents, Int) throws -> Bool) throws -> Bool {
+    let parts = parts ?? KeyComponents(schema)
+    return try forEachLeaf { leaf, places in
+      count += places.count
+      for place in places {
+        guard let node = tree.node(place, in: leaf) else { return false }
+        parts.open(node.key)
+        if let filter {
+          let outcome = try filter.test()
+          if outcome == .no { continue }
+          if outcome == .unknown { return false }
+        }
+        let entries = tree.tree.hasDuplicates ? tree.entries(of: node, in: leaf) : 1
+        guard let entries = Int(exactly: entries), try body(parts, entries) else { return false }
+      }
+      return true
+    }
+  }
+
+  @inline(__always)
+  private func forEachLeaf(
+    _ visit: (PageHeader, Range<Int>) throws -> Bool
+  ) throws -> Bool {
+    for range in ranges where !range.isEmpty {
+      let isWhole = try range.lower.withUnsafeBytes { lower in
+        guard let upper = range.upper else {
+          return try tree.forEachLeaf(from: lower, to: nil, visit)
+        }
+        return try upper.withUnsafeBytes { try tree.forEachLeaf(from: lower, to: $0, visit) }
+      }
+      guard isWhole else { return false }
+    }
+    return true
   }
 
   /// Calls with the component of each key, nil for nil, and the number of entries of the key.
@@ -47,12 +96,12 @@ final class WholeKeys {
   func forEach(
     inOrderOfIDs: Bool, _ body: (UnsafeRawBufferPointer?, Int) -> Void
   ) throws -> Bool {
-    let (tree, component, components, filter) = (tree, component, components, filter)
+    let (tree, component, components, filter) = (tree, components[0], parts, filter)
     let fixed = self.place
     let hasDuplicates = tree.tree.hasDuplicates
     if inOrderOfIDs, !hasDuplicates { return false }
     var lastID: UnsafeRawBufferPointer?
-    func visit(_ leaf: PageHeader, _ places: Range<Int>) throws -> Bool {
+    return try forEachLeaf { leaf, places in
       count += places.count
       for place in places {
         guard let node = tree.node(place, in: leaf) else { return false }
@@ -82,16 +131,6 @@ final class WholeKeys {
       }
       return true
     }
-    for range in ranges where !range.isEmpty {
-      let isWhole = try range.lower.withUnsafeBytes { lower in
-        guard let upper = range.upper else {
-          return try tree.forEachLeaf(from: lower, to: nil, visit)
-        }
-        return try upper.withUnsafeBytes { try tree.forEachLeaf(from: lower, to: $0, visit) }
-      }
-      guard isWhole else { return false }
-    }
-    return true
   }
 }
 

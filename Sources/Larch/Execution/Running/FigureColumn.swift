@@ -1,0 +1,155 @@
+// What the figures of groups are collected in: an object for each figure, with the state of each group.
+
+/// The value of one figure of each group, without its type.
+class AnyFigureColumn<R: Record> {
+  /// Adds a group without records.
+  func begin() {}
+
+  /// Adds a record to a group.
+  ///
+  /// - Parameters:
+  ///   - known: the value of the field; nil if only the record has it.
+  ///   - record: returns the decoded record.
+  func add(_ known: KeyValue?, to group: Int, _ record: () throws -> R) throws {}
+
+  /// Adds several records whose key has this value; nil for nil.
+  func add(
+    _ primitive: KeyForm.Primitive, key: UnsafeRawBufferPointer?, _ times: Int, to group: Int
+  ) {}
+
+  /// Ends with the last record from a key; false if keys do not have the values.
+  func endOfKeys() -> Bool { true }
+}
+
+/// The same with the type of the figure.
+class FigureColumn<R: Record, Value>: AnyFigureColumn<R> {
+  func value(of group: Int) throws -> Value {
+    // Only Larch makes columns, and each overrides this.
+    preconditionFailure("\(Self.self) has no values.")
+  }
+}
+
+/// The number of records.
+final class CountColumn<R: Record>: FigureColumn<R, Int> {
+  private var counts: [Int] = []
+
+  override func begin() { counts.append(0) }
+
+  override func add(_ known: KeyValue?, to group: Int, _ record: () throws -> R) {
+    counts[group] += 1
+  }
+
+  override func add(
+    _ primitive: KeyForm.Primitive, key: UnsafeRawBufferPointer?, _ times: Int, to group: Int
+  ) {
+    counts[group] += times
+  }
+
+  override func value(of group: Int) -> Int { counts[group] }
+}
+
+/// A sum or a mean.
+final class TotalColumn<R: Record, Field: SummableKey, Value>: FigureColumn<R, Value> {
+  private let keyPath: any KeyPath<R, Field> & Sendable
+  private let coding = Field.keyCoding
+  private let result: (KeyTotal) throws -> Value
+  private var totals: [KeyTotal] = []
+
+  init(
+    _ keyPath: any KeyPath<R, Field> & Sendable, _ result: @escaping (KeyTotal) throws -> Value
+  ) {
+    self.keyPath = keyPath
+    self.result = result
+  }
+
+  override func begin() { totals.append(KeyTotal()) }
+
+  override func add(_ known: KeyValue?, to group: Int, _ record: () throws -> R) throws {
+    if let known { return totals[group].add(known) }
+    for value in coding.values(of: try record()[keyPath: keyPath]) { totals[group].add(value) }
+  }
+
+  override func add(
+    _ primitive: KeyForm.Primitive, key: UnsafeRawBufferPointer?, _ times: Int, to group: Int
+  ) {
+    if let key { totals[group].add(primitive, key: key, times) }
+  }
+
+  override func value(of group: Int) throws -> Value { try result(totals[group]) }
+}
+
+/// The least or the greatest value.
+final class ExtremeColumn<R: Record, Field: IndexKey, Value>: FigureColumn<R, Value?> {
+  private let keyPath: any KeyPath<R, Field> & Sendable
+  private let coding = Field.keyCoding
+  private let descends: Bool
+  private let result: (Field) -> Value?
+  /// The best value of each group so far, and in the form of keys.
+  private var values: [Field?] = []
+  private var keys: [[KeyValue]] = []
+  /// The same while keys are read: their bytes, which have the order of the values.
+  private var bytes: [[UInt8]] = []
+  private var primitive: KeyForm.Primitive?
+
+  init(
+    _ keyPath: any KeyPath<R, Field> & Sendable, descends: Bool,
+    _ result: @escaping (Field) -> Value?
+  ) {
+    self.keyPath = keyPath
+    self.descends = descends
+    self.result = result
+  }
+
+  override func begin() {
+    values.append(nil)
+    keys.append([])
+    bytes.append([])
+  }
+
+  override func add(_ known: KeyValue?, to group: Int, _ record: () throws -> R) throws {
+    let key: [KeyValue]
+    if let known {
+      key = [known.ofKey]
+    } else {
+      key = coding.values(of: try record()[keyPath: keyPath]).map(\.ofKey)
+    }
+    guard FieldTest.within(lower: nil, upper: nil).matches(key) else { return }
+    if values[group] != nil {
+      let order = KeyValue.compare(key, keys[group])
+      guard descends ? order > 0 : order < 0 else { return }
+    }
+    keys[group] = key
+    values[group] = try coding.read(key) ?? record()[keyPath: keyPath]
+  }
+
+  override func add(
+    _ primitive: KeyForm.Primitive, key: UnsafeRawBufferPointer?, _ times: Int, to group: Int
+  ) {
+    guard let key else { return }
+    if primitive.isFloatingPoint,
+      ComparableNumber.of(primitive, key: key) == ComparableNumber.nan
+    {
+      return
+    }
+    self.primitive = primitive
+    if keys[group].isEmpty {
+      keys[group] = [.null]
+    } else {
+      let order = bytes[group].withUnsafeBytes { compareBytes(key, $0) }
+      guard descends ? order > 0 : order < 0 else { return }
+    }
+    bytes[group] = [UInt8](key)
+  }
+
+  override func endOfKeys() -> Bool {
+    guard let primitive else { return true }
+    for group in keys.indices where !keys[group].isEmpty {
+      let key = bytes[group].withUnsafeBytes { KeyValue(primitive, key: $0) }
+      guard let value = coding.read([key]) else { return false }
+      values[group] = value
+    }
+    return true
+  }
+
+  override func value(of group: Int) -> Value? { values[group].flatMap(result) }
+}
