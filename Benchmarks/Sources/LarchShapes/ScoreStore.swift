@@ -47,6 +47,18 @@ package final class ScoreStore: ShapeStore {
           result.add(group: group.value, count: group.count)
         }
       }
+    case .figuresByPlayer:
+      let figures = Score.all.grouped(by: \.player).select(.count, .sum(\.points), .max(\.points))
+      return store.each([()]) { tx, _, result in
+        for (player, count, sum, best) in try tx.fetch(figures) {
+          var row = RowHash()
+          row.add(player)
+          row.add(count)
+          row.add(sum)
+          row.add(best ?? 0)
+          result.add(row)
+        }
+      }
     case .sum(let players):
       return store.each(players) { tx, player, result in
         result.add(number: try tx.sum(\.points, of: Score.where { $0.player == player }))

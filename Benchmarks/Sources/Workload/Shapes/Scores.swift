@@ -67,6 +67,8 @@ package enum ScoreStep {
   case range([Range<Int>])
   case count([Range<Int>])
   case countsByPlayer
+  /// The number of scores of each player, their sum, and the best.
+  case figuresByPlayer
   /// The points of each player.
   case sum([Int])
   case update([(id: Int64, points: Int)])

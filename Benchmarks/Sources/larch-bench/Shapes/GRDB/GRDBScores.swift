@@ -57,6 +57,18 @@
         }
       case .countsByPlayer:
         return queue.groups("SELECT player, count(*) FROM score GROUP BY player")
+      case .figuresByPlayer:
+        return queue.each([()]) { db, _, result in
+          let rows = try Row.fetchCursor(
+            db,
+            sql:
+              "SELECT player, count(*), sum(points), max(points) FROM score GROUP BY player")
+          while let row = try rows.next() {
+            var hash = RowHash()
+            for place in 0..<4 { hash.add(row[place] as Int) }
+            result.add(hash)
+          }
+        }
       case .sum(let players):
         return queue.each(players) { db, player, result in
           let sum = Score.filter(Column("player") == player).select(sum(points), as: Int.self)

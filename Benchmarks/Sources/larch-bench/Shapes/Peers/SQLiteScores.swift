@@ -39,6 +39,9 @@ final class SQLiteScores: SQLiteShape {
         ranges.lazy.map(cells))
     case .countsByPlayer:
       return try tables.read("SELECT player, count(*) FROM score GROUP BY player", "ii")
+    case .figuresByPlayer:
+      return try tables.read(
+        "SELECT player, count(*), sum(points), max(points) FROM score GROUP BY player", "iiii")
     case .sum(let players):
       return try tables.read(
         "SELECT ifnull(sum(points), 0) FROM score WHERE player = ?", "1i",
