@@ -22,7 +22,10 @@ do {
   let made = Data(scan.generatedSource.utf8)
   let output = URL(fileURLWithPath: arguments[4])
   // An unchanged file is left alone, so that nothing is compiled because of it.
-  if (try? Data(contentsOf: output)) != made { try made.write(to: output, options: .atomic) }
+  if (try? Data(contentsOf: output)) != made {
+    try made.write(to: output, options: .atomic)
+    if let summary = scan.summary { print("\(summary) \(arguments[4])") }
+  }
 } catch {
   FileHandle.standardError.write(Data("LarchMemberwise: \(error)\n".utf8))
   exit(1)

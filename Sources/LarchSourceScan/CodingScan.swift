@@ -68,8 +68,10 @@ package struct CodingScan {
         shadowed.insert(type.name)
       }
       // Of types of this target they know nothing; of protocols that are known here they may.
-      for it in file.extensions where it.path.count == 1 && known(it.path[0]) != nil {
-        extensions[it.path[0], default: []].append((-1, it))
+      for var it in file.extensions {
+        guard let name = it.path.last, known(name) != nil else { continue }
+        it.facts.coding.removeAll { $0.access < .package }
+        extensions[name, default: []].append((-1, it))
       }
     }
   }
@@ -99,9 +101,11 @@ package struct CodingScan {
     for file in files {
       if let failure = file.failure { return "a source is not understood: \(failure)" }
     }
-    for file in files + others {
+    for (number, file) in (files + others).enumerated() {
       for it in file.extensions where extendsContainer(it) {
-        if let function = it.facts.containerFunctions.first {
+        // What another module keeps for itself is not called here.
+        let seen = number < files.count ? SourceAccess.private : .package
+        if let function = it.facts.containerFunctions.first(where: { $0.access >= seen })?.text {
           return "\(file.name) extends \(it.path.joined(separator: ".")) by \(function),"
             + " which may replace what synthesised code calls"
         }
@@ -194,7 +198,9 @@ package struct CodingScan {
     guard let parameter = member.parameter else { return true }
     let declared = types[parameter] ?? []
     if declared.isEmpty { return !KnownNames.plainTypes.contains(parameter) }
-    return declared.contains { $0.type.kind == .alias || $0.type.kind == .protocolType }
+    // One that is declared in another type only, or private, is not certainly the one that is meant.
+    return !declared.contains { $0.type.path.count == 1 && $0.type.access > .private }
+      || declared.contains { $0.type.kind == .alias || $0.type.kind == .protocolType }
   }
 
   private func doubt(

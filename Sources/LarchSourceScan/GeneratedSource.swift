@@ -16,6 +16,12 @@ extension CodingScan {
     return text
   }
 
+  /// What a build tells when the file changes; nil if no Codable struct is passed over.
+  package var summary: String? {
+    guard !passed.isEmpty else { return nil }
+    return "\(module): \(listed.count) MemberwiseCoded, \(passed.count) passed over; see"
+  }
+
   private func declaration(of type: SourceType) -> String {
     var lines = type.conditions.map { "#if \($0)" }
     var seen: Set<String> = []

@@ -29,6 +29,7 @@ struct CodingMember {
   /// `init(from:)` or `encode(to:)`.
   var name: String
   var line: Int
+  var access: SourceAccess
   /// The name of the parameter's type, if it is just a name.
   var parameter: String?
 }
@@ -38,7 +39,7 @@ struct MemberFacts {
   var coding: [CodingMember] = []
   var doubts: [String] = []
   /// Functions of the names that synthesised code calls on containers.
-  var containerFunctions: [String] = []
+  var containerFunctions: [(text: String, access: SourceAccess)] = []
 }
 
 /// A declared type, or something else with a name that a type could have.

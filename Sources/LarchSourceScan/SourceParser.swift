@@ -157,8 +157,8 @@ struct SourceParser {
     case "extension": self.extension(start, prefix, scope)
     case "typealias", "associatedtype": alias(word, start, prefix, scope)
     case "import": self.import(prefix)
-    case "init": initializer(start, into: &facts)
-    case "func": function(start, into: &facts)
+    case "init": initializer(start, prefix.access ?? scope.usual, into: &facts)
+    case "func": function(start, prefix.access ?? scope.usual, into: &facts)
     default:
       // The name may be a word that begins a declaration elsewhere: `var actor`.
       if token.kind == .word { advance() }
@@ -308,6 +308,7 @@ struct SourceParser {
     guard token.isPunctuation("{") else { return fail("an extension has no members") }
     var inner = Scope(path: path, spelling: spelled)
     inner.usual = prefix.access ?? .internal
+    if inner.usual == .private { inner.limit = .private }
     inner.availability = prefix.availability
     inner.extended = path
     inner.doubts = prefix.unknown.map { "the extension around it has the attribute @\($0)" }
@@ -357,35 +358,6 @@ struct SourceParser {
     while token.isPunctuation(".") {
       advance()
       if !token.startsLine { advance() }
-    }
-  }
-
-  private mutating func initializer(_ start: Int, into facts: inout MemberFacts) {
-    while token.isPunctuation("?") || token.isPunctuation("!") { advance() }
-    if token.isPunctuation("<") { skipAngles() }
-    guard token.isPunctuation("(") else { return }
-    let parameters = self.parameters()
-    if parameters.count == 1, parameters[0].label == "from" {
-      facts.coding.append(
-        CodingMember(
-          name: "init(from:)", line: line(of: start), parameter: parameters[0].type))
-    }
-  }
-
-  private mutating func function(_ start: Int, into facts: inout MemberFacts) {
-    guard isWord else { return }
-    let name = name()
-    advance()
-    if token.isPunctuation("<") { skipAngles() }
-    guard token.isPunctuation("(") else { return }
-    if KnownNames.containerFunctions.contains(name) {
-      facts.containerFunctions.append("\(name) in line \(line(of: start))")
-    }
-    guard name == "encode" else { return }
-    let parameters = self.parameters()
-    if parameters.count == 1, parameters[0].label == "to" {
-      facts.coding.append(
-        CodingMember(name: "encode(to:)", line: line(of: start), parameter: parameters[0].type))
     }
   }
 

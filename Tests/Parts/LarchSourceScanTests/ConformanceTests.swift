@@ -136,6 +136,15 @@ struct ConformanceTests {
       ]
     } + [
       ScanCase(
+        "A type in another one is named as the decoder", "enum E { struct Decoder {} }",
+        "struct A: Codable { init(from decoder: Decoder) {} }"),
+      ScanCase(
+        "A private type is named as the decoder", "private struct Decoder {}",
+        "struct A: Codable { init(from decoder: Decoder) {} }"),
+      ScanCase(
+        "The parameter's name is of a type in another one", "enum E { struct D {} }",
+        "struct A: Codable { init(from decoder: D) {} }"),
+      ScanCase(
         "By an alias", "enum E { struct A: Codable {} }\ntypealias B = E.A",
         "extension B { init(from decoder: Decoder) {} }"),
       ScanCase(

@@ -21,6 +21,9 @@ struct DoubtTests {
       "In a private extension", "enum E {}\nprivate extension E { struct A: Codable {} }",
       reason: "private"),
     ScanCase(
+      "Not private in a private extension",
+      "enum E {}\nprivate extension E { internal struct A: Codable {} }", reason: "private"),
+    ScanCase(
       "In an extension of a private one", "private enum E {}\nextension E { struct A: Codable {} }",
       reason: "E, which is private"),
     ScanCase("In a function", "func f() { struct A: Codable {} }", reason: "in a function"),
@@ -144,6 +147,14 @@ struct DoubtTests {
     let container = scan(
       source, others: ["extension KeyedDecodingContainer { public func decodeIfPresent() {} }"])
     #expect(container.listedNames.isEmpty)
+    let own = scan(
+      source,
+      others: [
+        "extension KeyedDecodingContainer { func decodeIfPresent() {} }",
+        "extension Encodable { func encode(to e: Encoder) {} }",
+        "private extension Decodable { init(from d: Decoder) {} }",
+      ])
+    #expect(own.listedNames == ["A"], "what another module keeps for itself is not called here")
   }
 
   @Test("A struct that may be Codable through a foreign protocol is told too")

@@ -81,6 +81,14 @@ struct GeneratedSourceTests {
     #expect(code(source).split(separator: "\n").first.map(String.init) == expected)
   }
 
+  @Test("A build is told how many structs are listed, if any is passed over")
+  func summary() {
+    #expect(scan("struct A: Codable {}").summary == nil)
+    #expect(
+      scan("struct A: Codable {}\nprivate struct B: Codable {}").summary
+        == "App: 1 MemberwiseCoded, 1 passed over; see")
+  }
+
   @Test("Comments stay comments, whatever the names are")
   func comments() {
     let made = scan("private struct A: Codable {}").generatedSource

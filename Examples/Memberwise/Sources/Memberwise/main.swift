@@ -48,7 +48,7 @@ func check(_ condition: Bool, _ text: String) {
 for type in [
   Book.self, Book.Edition.self, Cover.self, Loan.self, Loan.Note.self,
 ] as [Any.Type] {
-  check(isMemberwise(type), "\(type) is coded memberwise")
+  check(isMemberwise(type), "\(type) is MemberwiseCoded")
 }
 for type in [Shelf.self, Hidden.self, Format.self, Nothing.self] as [Any.Type] {
   check(!isMemberwise(type), "\(type) is not")

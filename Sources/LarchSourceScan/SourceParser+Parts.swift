@@ -144,7 +144,6 @@ extension SourceParser {
         } else {
           advance()
         }
-        if isDefault { angles = 0 }
       }
       if isParameter {
         all.append((words[0], isList && tokens == 1 ? "[]" : tokens == 1 ? type : nil))
@@ -153,5 +152,43 @@ extension SourceParser {
     }
     if token.isPunctuation(")") { advance() } else { fail("parameters do not end") }
     return all
+  }
+
+  // MARK: Members that may be what the compiler would make
+
+  mutating func initializer(
+    _ start: Int, _ access: SourceAccess, into facts: inout MemberFacts
+  ) {
+    while token.isPunctuation("?") || token.isPunctuation("!") { advance() }
+    if token.isPunctuation("<") { skipAngles() }
+    guard token.isPunctuation("(") else { return }
+    let parameters = self.parameters()
+    if parameters.count == 1, parameters[0].label == "from" {
+      facts.coding.append(
+        CodingMember(
+          name: "init(from:)", line: line(of: start), access: access,
+          parameter: parameters[0].type))
+    }
+  }
+
+  mutating func function(
+    _ start: Int, _ access: SourceAccess, into facts: inout MemberFacts
+  ) {
+    guard isWord else { return }
+    let name = name()
+    advance()
+    if token.isPunctuation("<") { skipAngles() }
+    guard token.isPunctuation("(") else { return }
+    if KnownNames.containerFunctions.contains(name) {
+      facts.containerFunctions.append(("\(name) in line \(line(of: start))", access))
+    }
+    guard name == "encode" else { return }
+    let parameters = self.parameters()
+    if parameters.count == 1, parameters[0].label == "to" {
+      facts.coding.append(
+        CodingMember(
+          name: "encode(to:)", line: line(of: start), access: access,
+          parameter: parameters[0].type))
+    }
   }
 }
