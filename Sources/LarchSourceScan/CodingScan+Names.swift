@@ -117,33 +117,22 @@ extension CodingScan {
   /// The import with the access that the structs need.
   ///
   /// Imports without a modifier are public, or internal with an upcoming feature of the language. One
-  /// with a modifier beside them is an error unless it is public, and a public one that nothing public
-  /// needs is a warning.
+  /// with a modifier beside them is an error unless it is public, and one that is more than the
+  /// conformances need is a warning. Only public conformances need more than an internal one.
   var importOfLarch: String {
     let hasLimits = files.flatMap(\.imports).contains {
       $0.module == "Larch" && $0.access.map { $0 < .public } == true
     }
-    switch listed.map(neededAccess).max() ?? .internal {
-    case .public: return "public import Larch"
-    case .package where hasLimits: return "package import Larch"
-    case .package:
-      return """
-        #if hasFeature(InternalImportsByDefault)
-        package import Larch
-        #else
-        import Larch
-        #endif
-        """
-    default: return hasLimits ? "internal import Larch" : "import Larch"
-    }
+    if listed.contains(where: isPublic) { return "public import Larch" }
+    return hasLimits ? "internal import Larch" : "import Larch"
   }
 
-  private func neededAccess(_ item: Listed) -> SourceAccess {
-    if item.type.isUsableFromInline { return .public }
-    return (1...item.type.path.count).reduce(SourceAccess.public) { least, length in
+  /// Whether other packages see the struct, or their inlined code may.
+  private func isPublic(_ item: Listed) -> Bool {
+    if item.type.isUsableFromInline { return true }
+    return (1...item.type.path.count).allSatisfy { length in
       let path = Array(item.type.path.prefix(length))
-      let outer = declared(path.last ?? "").first { $0.type.path == path }
-      return min(least, outer?.type.access ?? .internal)
+      return declared(path.last ?? "").first { $0.type.path == path }?.type.access == .public
     }
   }
 }

@@ -68,14 +68,14 @@ struct GeneratedSourceTests {
       ("import Larch\npublic struct A: Codable {}", "public import Larch"),
       ("public import Larch\nstruct A: Codable {}", "import Larch"),
       ("internal import Larch\nstruct A: Codable {}", "internal import Larch"),
-      ("private import Larch\npackage struct A: Codable {}", "package import Larch"),
+      ("private import Larch\npackage struct A: Codable {}", "internal import Larch"),
       ("package import Larch\npublic struct A: Codable {}", "public import Larch"),
       ("enum E { public struct A: Codable {} }", "import Larch"),
       ("enum E {}\npublic extension E { struct A: Codable {} }", "import Larch"),
       ("public enum E {}\npublic extension E { struct A: Codable {} }", "public import Larch"),
       ("@usableFromInline struct A: Codable {}", "public import Larch"),
       ("public struct A: Codable {}\nstruct B: Codable {}", "public import Larch"),
-      ("package struct A: Codable {}", "#if hasFeature(InternalImportsByDefault)"),
+      ("package struct A: Codable {}", "import Larch"),
     ])
   func imports(source: String, expected: String) {
     #expect(code(source).split(separator: "\n").first.map(String.init) == expected)
