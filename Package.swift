@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 //
-// An app uses the product Larch, and its tests may use LarchTestSupport. The rest of this list is the
-// tool and the demo, and what tests of killed processes need. Below it are the test targets, and then
-// settings. Three environment variables are for work on Larch itself: LARCH_TESTS, LARCH_WARNINGS and
-// LARCH_OPTIMIZE; each is explained where it is read.
+// An app uses the product Larch, and may use the build plugin LarchMemberwise; its tests may use
+// LarchTestSupport. The rest of this list is the tool and the demo, and what tests of killed processes
+// need. Below it are the test targets, and then settings. Three environment variables are for work on
+// Larch itself: LARCH_TESTS, LARCH_WARNINGS and LARCH_OPTIMIZE; each is explained where it is read.
 import PackageDescription
 
 let package = Package(
@@ -13,6 +13,7 @@ let package = Package(
     .library(name: "Larch", targets: ["Larch"]),
     .library(name: "LarchTestSupport", targets: ["LarchTestSupport"]),
     .executable(name: "larch", targets: ["LarchTool"]),
+    .plugin(name: "LarchMemberwise", targets: ["LarchMemberwise"]),
   ],
   targets: [
     // LMDB, which the system has: see README.md for how to install it.
@@ -28,6 +29,11 @@ let package = Package(
     // All of the tool but its first line, since tests cannot import an executable.
     .target(name: "LarchToolKit", dependencies: ["Larch", "LarchInspection"]),
     .executableTarget(name: "LarchTool", dependencies: ["LarchToolKit"]),
+    // The check of sources that declares structs MemberwiseCoded. Built for who uses the plugin only.
+    .target(name: "LarchSourceScan"),
+    .executableTarget(name: "LarchMemberwiseTool", dependencies: ["LarchSourceScan"]),
+    .plugin(
+      name: "LarchMemberwise", capability: .buildTool(), dependencies: ["LarchMemberwiseTool"]),
     .executableTarget(name: "LarchDemo", dependencies: ["Larch", "LarchTestSupport"]),
     .executableTarget(
       name: "LarchChild",
@@ -60,7 +66,8 @@ let tests: [(folder: String, targets: [Tests])] = [
       ("LarchLMDBTests", ["LarchChild", "CLMDB"], []),
       ("LarchKeyTests", [], []),
       ("LarchCodingTests", [], []),
-      ("LarchMemberwiseTests", [], []),
+      ("LarchMemberwiseTests", ["LarchSourceScan"], []),
+      ("LarchSourceScanTests", ["LarchSourceScan"], []),
       ("LarchQueryTests", [], []),
       ("LarchPlanningTests", [], []),
       ("LarchExecutionTests", [], []),
@@ -118,6 +125,11 @@ for (folder, targets) in tests {
   }
 }
 
+// It has samples that the plugin must find.
+for target in package.targets where target.name == "LarchSourceScanTests" {
+  target.plugins = [.plugin(name: "LarchMemberwise")]
+}
+
 // A change of the library makes every test target compile again, which takes minutes; whoever works on
 // one part names the targets that he needs: LARCH_TESTS=LarchStoreTests,LarchKeyTests.
 if let wanted = Context.environment["LARCH_TESTS"] {
@@ -132,7 +144,9 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
 ]
 let cTargets = ["CLarch", "LarchRecorder"]
-for target in package.targets where target.type != .system && !cTargets.contains(target.name) {
+let otherTypes: [Target.TargetType] = [.system, .plugin]
+for target in package.targets
+where !otherTypes.contains(target.type) && !cTargets.contains(target.name) {
   target.swiftSettings = settings
 }
 

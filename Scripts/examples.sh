@@ -27,6 +27,13 @@ for program in TopLevel IssueTracker ImportServer Dashboard; do
   "$programs/$program" || fail "$program found something wrong; see above."
 done
 
+say "== Memberwise"
+# Any warning fails, those of the generated files included.
+swift build --package-path Examples/Memberwise "${build[@]}" 2>&1 | tee "$scratch/build"
+! grep -q 'warning:' "$scratch/build" || fail "Memberwise has warnings; see above."
+memberwise=$(swift build --package-path Examples/Memberwise "${build[@]}" --show-bin-path)/Memberwise
+"$memberwise" || fail "Memberwise found something wrong; see above."
+
 say "== SnapshotTests"
 swift test --package-path Examples/SnapshotTests "${build[@]}"
 

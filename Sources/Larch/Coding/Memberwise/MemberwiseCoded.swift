@@ -6,6 +6,9 @@
 /// extension Person: MemberwiseCoded {}
 /// ```
 ///
+/// The build plugin `LarchMemberwise` writes this line for each struct of a target whose `Codable` is
+/// the compiler's.
+///
 /// By opting in you promise that the type's `Codable` is synthesised by the compiler, or does
 /// exactly the same: it writes every stored property unchanged under its coding key, and reading
 /// only restores these values. A hand-written `encode(to:)` that changes, adds or omits a value, or

@@ -106,7 +106,8 @@ final class MemberwisePlan: Sendable {
       // two codings differ. A release build continues with the type's `Codable`.
       preconditionFailure(
         "\(typeName) is MemberwiseCoded, but its Codable does not write and read exactly its"
-          + " stored properties. Remove the conformance to MemberwiseCoded.")
+          + " stored properties. Remove the conformance to MemberwiseCoded; if the plugin"
+          + " LarchMemberwise added it, make the type CustomCoded.")
     #endif
   }
 

@@ -1,0 +1,4 @@
+/// No struct here is Codable.
+package struct Nothing {
+  package init() {}
+}
