@@ -28,6 +28,8 @@ package final class RecordChanges: Sendable {
   /// About how much memory they take.
   let size: Int
 
+  static let nothing = RecordChanges([])
+
   init(_ list: [StoredChange]) {
     bytes = nil
     made = Locked(list)
@@ -132,4 +134,8 @@ package struct ChangedRecords: Sendable {
   func changes(of tree: UInt32) -> RecordChanges? { byTree[tree] }
 
   package mutating func remove(_ tree: UInt32) { byTree[tree] = nil }
+
+  func without(_ trees: TreeSet) -> ChangedRecords {
+    ChangedRecords(byTree.filter { !trees.contains($0.key) })
+  }
 }
