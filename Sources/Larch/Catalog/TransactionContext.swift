@@ -110,13 +110,13 @@ package final class TransactionContext {
     lastAssociation = nil
   }
 
-  /// What a tree has under a key, as `LMDBDatabase.get`. In a read that nobody watches, it is searched on
-  /// the mapped pages.
+  /// What a tree has under a key, as `LMDBDatabase.get`. In a read, it is searched on the mapped pages.
   @inline(__always)
   func get(
     _ key: UnsafeRawBufferPointer, from database: LMDBDatabase, in transaction: LMDBTransaction
   ) throws(LMDBError) -> UnsafeRawBufferPointer? {
-    guard isReading, !transaction.isWatched else { return try database.get(key, in: transaction) }
+    guard isReading else { return try database.get(key, in: transaction) }
+    if transaction.isWatched { database.tellRead(in: transaction) }
     return try trees.get(key, from: database, in: transaction)
   }
 

@@ -42,6 +42,26 @@ package final class ChangeHub: @unchecked Sendable {
     var published: UInt64 = 0
     /// The number of listeners that ask for the changes of each write.
     var dividing = 0
+    /// How many listeners want all changed records of a tree, and not only those of their routes.
+    var wide: [UInt32: Int] = [:]
+    /// How many times a listener was filed under other trees or routes than before.
+    var filings: UInt64 = 0
+    /// Those that were filed since a write began that leaves records out: they were not asked.
+    var late: Listeners = [:]
+    /// Whether such a write has begun.
+    var isSifting = false
+    /// What the next write has to keep; nil if that may have changed.
+    var wanted: Wanted?
+  }
+
+  /// What a write has to keep.
+  fileprivate struct Wanted {
+    var records = TreeSet()
+    var keys = TreeSet()
+    /// The same, unless records are left out.
+    var siftedKeys = TreeSet()
+    var isDivided = false
+    var sieve = RecordSieve()
   }
 
   private let state = Locked(State())
@@ -72,16 +92,23 @@ package final class ChangeHub: @unchecked Sendable {
 
   @inline(never)
   private func beginLog() -> ChangeLog {
-    let asked = state.withLock { state in
-      // A few listeners are woken at once, where a commit has many changes.
-      let keys = state.routed.values.lazy.filter(\.isLarge).flatMap(\.makers).map(\.tree)
-      return (
-        trees: TreeSet(state.recordTrees.keys), keys: TreeSet(keys), parts: state.dividing > 0
-      )
+    let mayLeaveOut = foreign?.hasCompany != true
+    let wanted = state.withLock { state in
+      if !state.late.isEmpty { state.late = [:] }
+      let wanted = state.wanted ?? state.allWanted()
+      state.wanted = wanted
+      state.isSifting = mayLeaveOut && !wanted.sieve.trees.isEmpty
+      return wanted
     }
-    log.begin(recordTrees: asked.trees, keyTrees: asked.keys, isDivided: asked.parts)
+    log.begin(
+      recordTrees: wanted.records, keyTrees: mayLeaveOut ? wanted.siftedKeys : wanted.keys,
+      isDivided: wanted.isDivided, sieve: mayLeaveOut ? wanted.sieve : RecordSieve())
     return log
   }
+
+  /// Runs `body` while the routes of listeners do not change.
+  @inline(__always)
+  func withRoutes<T>(_ body: () -> T) -> T { state.withLock { _ in body() } }
 
   /// Tells that a write with a log is about to commit; `didEndCommit` follows in any case.
   func willCommit() { foreign?.willCommit() }
@@ -112,12 +139,16 @@ package final class ChangeHub: @unchecked Sendable {
       } else {
         nil
       }
+    var isKnown = true
     if let foreign {
-      guard foreign.publish(event, transaction: transaction) else { return }
+      isKnown = foreign.publish(event, transaction: transaction)
     } else if let event {
       publish(event)
     }
-    state.withLock { $0.published = transaction }
+    state.withLock { state in
+      if isKnown { state.published = transaction }
+      state.isSifting = false
+    }
   }
 
   /// Publishes that a commit failed, and may still have reached the disk.
@@ -144,7 +175,19 @@ package final class ChangeHub: @unchecked Sendable {
     let changed = changedRecords(of: event)
     return state.withLock { state in
       var waiting: [ListenerWaiter] = []
-      state.forEachConcerned(by: event, changed) { $0.receive(event, &waiting) }
+      guard case .commit(_, let changes) = event, !changes.sifting.leftOut.isEmpty else {
+        state.forEachConcerned(by: event, changed) { $0.receive(event, &waiting) }
+        return waiting
+      }
+      var unsifted: ChangeEvent?
+      state.forEachConcerned(by: event, changed) { listener in
+        guard listener.filing > changes.sifting.filings else {
+          return listener.receive(event, &waiting)
+        }
+        let all = unsifted ?? event.unsifted()
+        unsifted = all
+        listener.receive(all, &waiting)
+      }
       return waiting
     }
   }
@@ -165,10 +208,19 @@ package final class ChangeHub: @unchecked Sendable {
     for (tree, makers, isSearched) in routed {
       for maker in makers { maker.note(commit) }
       guard isSearched, let commit, let records = commit.records.changes(of: tree) else { continue }
-      let keys = makers.map { maker in
+      if records.count == 0 {
+        changed.append(RouteIndex.Changed(tree: tree, records: records))
+        continue
+      }
+      let isSifted = commit.sifting.trees.contains(tree)
+      let keys = makers.map { maker -> (id: RouteKeysID, batches: [KeyBatch]?) in
+        // All keys of the records that were not left out.
+        if isSifted, let announced = commit.keys[maker.tree] {
+          return (maker.id, [announced])
+        }
         let written = records.count > bulk ? commit.keys[maker.tree] : nil
         let others = maker.keys(of: records, besidesWritten: written != nil)
-        return (id: maker.id, batches: others.map { [written, $0].compactMap { $0 } })
+        return (maker.id, others.map { [written, $0].compactMap { $0 } })
       }
       changed.append(RouteIndex.Changed(tree: tree, records: records, keys: keys))
     }
@@ -190,6 +242,8 @@ package final class ChangeHub: @unchecked Sendable {
       if let known { state.filed = max(state.filed, known) }
       state.add(listener)
       state.undecided[ObjectIdentifier(listener)] = listener
+      listener.filing = .max
+      state.wanted = nil
       if listener.wantsParts { state.dividing += 1 }
       count.store(state.listeners.count, ordering: .sequentiallyConsistent)
     }
@@ -203,6 +257,8 @@ package final class ChangeHub: @unchecked Sendable {
       guard state.remove(listener) else { return false }
       count.store(state.listeners.count, ordering: .sequentiallyConsistent)
       for tree in listener.recordTrees { state.release(tree) }
+      state.countWide(listener, by: -1)
+      state.wanted = nil
       if listener.wantsParts { state.dividing -= 1 }
       state.unfile(listener)
       return true
@@ -258,13 +314,24 @@ package final class ChangeHub: @unchecked Sendable {
   ) {
     state.withLock { state in
       guard listener.isListed else { return }
-      if recordTrees != listener.recordTrees {
+      let isSame =
+        recordTrees == listener.recordTrees && trees == listener.trees
+        && routes === listener.routes
+      if !isSame {
+        state.wanted = nil
+        state.countWide(listener, by: -1)
         for tree in recordTrees { state.recordTrees[tree, default: 0] += 1 }
         for tree in listener.recordTrees { state.release(tree) }
         listener.recordTrees = recordTrees
       }
       state.file(listener, under: trees, routes)
-      listener.narrow(to: trees, after: transaction)
+      if !isSame {
+        state.countWide(listener, by: 1)
+        state.filings += 1
+        listener.filing = state.filings
+        if state.isSifting { state.late[ObjectIdentifier(listener)] = listener }
+      }
+      listener.narrow(to: trees, after: transaction, isFiledAnew: !isSame)
       let read = max(transaction, read)
       state.ahead[ObjectIdentifier(listener)] = read > state.filed ? (listener, read) : nil
     }
@@ -301,6 +368,11 @@ extension ChangeHub.State {
       ahead = ahead.filter { $0.value.read > number }
     }
     for tree in changes.trees { byTree[tree]?.values.forEach(visit) }
+    if !changes.sifting.leftOut.isEmpty {
+      for listener in late.values where listener.trees?.intersects(changes.trees) == true {
+        visit(listener)
+      }
+    }
     for (tree, index) in routed where index.isConcerned(by: changes) {
       index.forEach(concernedBy: changed.first { $0.tree == tree }) {
         // It may have read only an index that has not changed.
@@ -356,7 +428,7 @@ extension ChangeHub.State {
   fileprivate mutating func unfile(_ listener: ChangeListener) {
     let key = ObjectIdentifier(listener)
     decide(key)
-    ahead[key] = nil
+    (ahead[key], late[key]) = (nil, nil)
     for tree in listener.routes?.unrouted ?? listener.trees ?? TreeSet() {
       byTree[tree]?[key] = nil
       if byTree[tree]?.isEmpty == true { byTree[tree] = nil }
@@ -368,6 +440,32 @@ extension ChangeHub.State {
     }
     if let last, routed[last]?.isEmpty == true { routed[last] = nil }
     (listener.trees, listener.routes) = (nil, nil)
+  }
+
+  /// Counts a listener among those that want all records of their trees, if it is one.
+  fileprivate mutating func countWide(_ listener: ChangeListener, by number: Int) {
+    if listener.routes?.unrouted.isEmpty == true { return }
+    for tree in listener.recordTrees {
+      let count = wide[tree, default: 0] + number
+      wide[tree] = count == 0 ? nil : count
+    }
+  }
+
+  fileprivate func allWanted() -> ChangeHub.Wanted {
+    var wanted = ChangeHub.Wanted()
+    wanted.records = TreeSet(recordTrees.keys)
+    wanted.isDivided = dividing > 0
+    var sifted: [(tree: UInt32, index: RouteIndex)] = []
+    for (tree, index) in routed {
+      let isSifted = dividing == 0 && wide[tree] == nil && recordTrees[tree] != nil
+      if isSifted { sifted.append((tree, index)) }
+      // A few listeners are woken at once, where a commit has many changes.
+      guard index.isLarge else { continue }
+      wanted.keys.formUnion(index.keyTrees)
+      if !isSifted { wanted.siftedKeys.formUnion(index.keyTrees) }
+    }
+    wanted.sieve = RecordSieve(sifted, filings: filings)
+    return wanted
   }
 
   fileprivate mutating func release(_ tree: UInt32) {

@@ -160,6 +160,8 @@ package final class ChangeListener: @unchecked Sendable {
   var routes: ListenerRoutes?
   /// The last event that it was looked at for.
   var round: UInt64 = 0
+  /// The number of the filing under its trees and routes (`ChangeHub`).
+  var filing = UInt64.max
   /// The trees of records whose changes it wants one by one.
   var recordTrees = TreeSet()
 
@@ -185,12 +187,15 @@ package final class ChangeListener: @unchecked Sendable {
   }
 
   /// Drops the events up to a state that the observer has read, and those of other trees.
-  func narrow(to trees: TreeSet, after transaction: UInt64) {
+  ///
+  /// - Parameter isFiledAnew: whether records may have been left out that concern it now.
+  func narrow(to trees: TreeSet, after transaction: UInt64, isFiledAnew: Bool) {
     state.withLock { state in
       let events = state.events
       (state.events, state.size) = ([], 0)
       for event in events where event.concerns(trees) && event.isLater(than: transaction) {
-        state.add(event, beside: wantsParts ? Self.eventSize : 0)
+        state.add(
+          isFiledAnew ? event.unsifted() : event, beside: wantsParts ? Self.eventSize : 0)
       }
     }
   }

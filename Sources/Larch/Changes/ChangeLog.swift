@@ -31,16 +31,25 @@ package final class ChangeLog: TransactionWatcher {
   private var marks: [TreeSet] = []
   /// The writes that share the transaction, as far as they have ended.
   @exclusivity(unchecked) private var parts = CommitParts()
+  /// Leaves out the records that concern nobody.
+  @exclusivity(unchecked) private var sieve = RecordSieve()
 
   /// Begins with a transaction, and forgets the one before.
   ///
   /// - Parameters:
   ///   - keyTrees: the indexes whose written keys are kept.
   ///   - isDivided: whether the changes of each write are kept apart.
-  func begin(recordTrees: TreeSet, keyTrees: TreeSet = TreeSet(), isDivided: Bool = false) {
+  ///   - sieve: which records are left out. The indexes of their collections are not among `keyTrees`.
+  func begin(
+    recordTrees: TreeSet, keyTrees: TreeSet = TreeSet(), isDivided: Bool = false,
+    sieve: RecordSieve = RecordSieve()
+  ) {
     self.recordTrees = recordTrees
     self.keyTrees = keyTrees
-    keys.begin(keyTrees)
+    self.sieve = sieve
+    var kept = keyTrees
+    kept.formUnion(sieve.keyTrees)
+    keys.begin(kept)
     touched = TreeSet()
     records = []
     flooded = TreeSet()
@@ -66,7 +75,8 @@ package final class ChangeLog: TransactionWatcher {
   override func willWrite(_ tree: UInt32, _ key: UnsafeRawBufferPointer) -> Bool {
     touched.insert(tree)
     if keyTrees.contains(tree) { noteKey(key, in: tree) }
-    return recordTrees.contains(tree) && !flooded.contains(tree)
+    guard isKeeping(tree) else { return false }
+    return !sieve.trees.contains(tree) || sieve.keeps(key, in: tree)
   }
 
   override func keep<E: Error>(
@@ -84,6 +94,24 @@ package final class ChangeLog: TransactionWatcher {
     keyTrees = keyTrees.subtracting(TreeSet([tree]))
   }
 
+  // MARK: Records that concern nobody
+
+  /// What the listeners of a collection are found by; nil if all its changed records are kept.
+  func routes(of tree: UInt32) -> RouteIndex? { sieve.routes(of: tree) }
+
+  /// A record is about to be written, and it is known whether the change may concern a listener.
+  func announce(_ id: UnsafeRawBufferPointer, in tree: UInt32, isConcerned: Bool) {
+    sieve.announce(id, in: tree, isConcerned: isConcerned)
+  }
+
+  /// A key that the announced record has, or had.
+  func announce(key: UnsafeRawBufferPointer, of index: UInt32) {
+    keys.add(key, of: index)
+    if keys.size > limits.bytes { keys.forget(index) }
+  }
+
+  func endAnnouncement() { sieve.endAnnouncement() }
+
   override func willEmpty<E: Error>(
     _ tree: UInt32,
     forEach: ((UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool) throws(E) -> Void
@@ -91,6 +119,7 @@ package final class ChangeLog: TransactionWatcher {
     touched.insert(tree)
     if keyTrees.contains(tree) { forgetKeys(of: tree) }
     guard isKeeping(tree) else { return }
+    if sieve.trees.contains(tree) { sieve.noteUnannounced(in: tree) }
     try forEach { key, value in
       note(key, in: tree) { value }
       return isKeeping(tree)
@@ -128,7 +157,10 @@ package final class ChangeLog: TransactionWatcher {
   override func didCommit() { _ = marks.popLast() }
 
   override func didAbort() {
-    guard let mark = marks.popLast() else { return }
+    guard let mark = marks.popLast() else {
+      sieve = RecordSieve()
+      return
+    }
     touched = mark
     // Of a tree that was touched before, the values at that time are lost.
     flooded = flooded.intersection(mark)
@@ -142,7 +174,8 @@ package final class ChangeLog: TransactionWatcher {
   func finish(
     value: (UInt32, UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer?
   ) -> CommittedChanges? {
-    defer { keys = WrittenKeys() }
+    defer { (keys, sieve) = (WrittenKeys(), RecordSieve()) }
+    for index in sieve.incompleteKeys { keys.forget(index) }
     if parts.authorship.count == 0 { parts.authorship.add(nil) }
     guard !parts.isEmpty else {
       return touched.isEmpty ? nil : takeChanges(of: parts.authorship, keys, value)
@@ -160,7 +193,7 @@ package final class ChangeLog: TransactionWatcher {
     var itemized: [UInt32: RecordChanges] = [:]
     // Whatever was written to a tree without an entry was undone.
     for tree in recordTrees where isKeeping(tree) && touched.contains(tree) {
-      itemized[tree] = RecordChanges([])
+      itemized[tree] = .nothing
     }
     for (tree, kept) in records where touched.contains(tree) {
       do {
@@ -173,7 +206,8 @@ package final class ChangeLog: TransactionWatcher {
       }
     }
     return CommittedChanges(
-      trees: touched, records: ChangedRecords(itemized), authorship: authorship, keys: keys)
+      trees: touched, records: ChangedRecords(itemized), authorship: authorship, keys: keys,
+      sifting: sieve.result(touched))
   }
 }
 
@@ -210,6 +244,8 @@ package final class CommittedChanges: Sendable {
   package let parts: [CommittedChanges]
   /// The keys of the records in indexes, as far as they are known.
   let keys: WrittenKeys
+  /// Which of the records are left out.
+  let sifting: Sifting
   /// About how much memory the records take.
   let size: Int
 
@@ -224,7 +260,7 @@ package final class CommittedChanges: Sendable {
   init(
     trees: TreeSet, records: ChangedRecords, since: UInt64? = nil,
     authorship: Authorship = .unknown, parts: [CommittedChanges] = [],
-    keys: WrittenKeys = WrittenKeys()
+    keys: WrittenKeys = WrittenKeys(), sifting: Sifting = Sifting()
   ) {
     self.trees = trees
     self.records = records
@@ -232,6 +268,7 @@ package final class CommittedChanges: Sendable {
     self.authorship = authorship
     self.parts = parts
     self.keys = keys
+    self.sifting = sifting
     size = parts.reduce(records.size + keys.size) { $0 + $1.size }
   }
 }

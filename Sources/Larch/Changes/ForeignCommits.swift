@@ -24,6 +24,10 @@ protocol ForeignCommits: AnyObject, Sendable {
   /// - Returns: whether every listener has it now, with all before.
   func publish(_ event: ChangeEvent?, transaction: UInt64) -> Bool
 
+  /// Whether others have committed not long ago. What changed since a commit of theirs is found by
+  /// comparing states, for which all records must be known that this process has changed.
+  var hasCompany: Bool { get }
+
   /// The file was opened again, or is another one.
   func reset()
 }

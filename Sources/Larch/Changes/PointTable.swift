@@ -63,6 +63,14 @@ struct PointTable {
     for hash in hashes { listeners[hash]?.forEach { found.append($0) } }
   }
 
+  /// Whether a listener has a value, or perhaps one with the same hash.
+  func has(_ value: UnsafeRawBufferPointer) -> Bool {
+    if isEmpty { return false }
+    let hash = ByteHash.of(value)
+    let word = bits[Int(truncatingIfNeeded: hash >> 16) & (bits.count - 1)]
+    return word & 1 << (hash >> 8 & 63) != 0 && listeners[hash] != nil
+  }
+
   func forEach(_ body: (ChangeListener) -> Void) {
     for listeners in listeners.values { listeners.forEach(body) }
   }

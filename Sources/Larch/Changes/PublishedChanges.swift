@@ -28,7 +28,10 @@ struct PublishedChanges {
     guard isKnown else { return nil }
     var published: [[UInt8]: StoredChange] = [:]
     for commit in commits where commit.trees.contains(tree) {
-      guard let items = commit.records[tree] else { return nil }
+      // What was left out concerned no listener then, but perhaps does now.
+      guard !commit.sifting.leftOut.contains(tree), let items = commit.records[tree] else {
+        return nil
+      }
       for item in items {
         let first = published[item.id] ?? item
         published[item.id] = StoredChange(id: item.id, before: first.before, after: item.after)

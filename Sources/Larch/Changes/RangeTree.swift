@@ -192,6 +192,20 @@ struct RangeTree {
     }
   }
 
+  /// Whether a range has a value.
+  func has(_ value: UnsafeRawBufferPointer) -> Bool {
+    if root < 0 { return false }
+    return nodes.withUnsafeBufferPointer { nodes in
+      signs.withUnsafeBufferPointer { signs in
+        guard let nodes = nodes.baseAddress, let signs = signs.baseAddress else { return false }
+        var places: [Int] = []
+        var next = ByteHead.greatest
+        Self.find(value, ByteHead(value), under: root, signs, nodes, &places, &next)
+        return !places.isEmpty
+      }
+    }
+  }
+
   /// Adds the nodes whose range has a value. Listeners are no part of this: to pass a closure down the
   /// tree costs more than all comparisons.
   ///

@@ -28,6 +28,8 @@ package final class RecordChanges: Sendable {
   /// About how much memory they take.
   let size: Int
 
+  static let nothing = RecordChanges([])
+
   init(_ list: [StoredChange]) {
     bytes = nil
     made = Locked(list)
@@ -67,13 +69,13 @@ package final class RecordChanges: Sendable {
     _ body: (
       _ id: UnsafeRawBufferPointer, _ before: UnsafeRawBufferPointer?,
       _ after: UnsafeRawBufferPointer?
-    ) -> Void
-  ) {
-    if bytes != nil { return forEachBytes(body) }
+    ) throws -> Void
+  ) rethrows {
+    if bytes != nil { return try forEachBytes(body) }
     for change in list {
-      change.id.withUnsafeBytes { id in
-        Self.withBytes(change.before) { before in
-          Self.withBytes(change.after) { after in body(id, before, after) }
+      try change.id.withUnsafeBytes { id in
+        try Self.withBytes(change.before) { before in
+          try Self.withBytes(change.after) { after in try body(id, before, after) }
         }
       }
     }
@@ -83,14 +85,14 @@ package final class RecordChanges: Sendable {
     _ body: (
       _ id: UnsafeRawBufferPointer, _ before: UnsafeRawBufferPointer?,
       _ after: UnsafeRawBufferPointer?
-    ) -> Void
-  ) {
+    ) throws -> Void
+  ) rethrows {
     guard let bytes else { return }
-    bytes.before.withUnsafeBytes { before in
-      bytes.after.withUnsafeBytes { after in
+    try bytes.before.withUnsafeBytes { before in
+      try bytes.after.withUnsafeBytes { after in
         for entry in bytes.entries {
           let end = entry.start + Int(entry.idCount)
-          body(
+          try body(
             UnsafeRawBufferPointer(rebasing: before[entry.start..<end]),
             Self.piece(before, end, entry.beforeCount),
             Self.piece(after, entry.afterStart, entry.afterCount))
@@ -106,9 +108,9 @@ package final class RecordChanges: Sendable {
   }
 
   private static func withBytes(
-    _ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Void
-  ) {
-    if let bytes { bytes.withUnsafeBytes { body($0) } } else { body(nil) }
+    _ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) throws -> Void
+  ) rethrows {
+    if let bytes { try bytes.withUnsafeBytes { try body($0) } } else { try body(nil) }
   }
 }
 
@@ -132,4 +134,8 @@ package struct ChangedRecords: Sendable {
   func changes(of tree: UInt32) -> RecordChanges? { byTree[tree] }
 
   package mutating func remove(_ tree: UInt32) { byTree[tree] = nil }
+
+  func without(_ trees: TreeSet) -> ChangedRecords {
+    ChangedRecords(byTree.filter { !trees.contains($0.key) })
+  }
 }

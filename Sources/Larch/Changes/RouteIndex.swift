@@ -67,6 +67,30 @@ final class RouteIndex {
     if keyed[place].ranges.isEmpty { keyed.remove(at: place) }
   }
 
+  // MARK: One record
+
+  /// The indexes by which listeners are found.
+  var keyTrees: TreeSet { TreeSet(keyed.lazy.map(\.id.tree)) }
+
+  /// Whether all keys that listeners are found by are those of one owner.
+  func isOnly(of owner: AnyObject) -> Bool {
+    for place in keyed.indices where keyed[place].id.owner != ObjectIdentifier(owner) {
+      return false
+    }
+    return true
+  }
+
+  /// Whether a listener is found by an id.
+  func has(id: UnsafeRawBufferPointer) -> Bool { !ids.isEmpty && ids.has(id) }
+
+  /// Whether a listener is found by a key of an index.
+  func has(key: UnsafeRawBufferPointer, of tree: UInt32) -> Bool {
+    for place in keyed.indices where keyed[place].id.tree == tree {
+      if keyed[place].ranges.has(key) { return true }
+    }
+    return false
+  }
+
   // MARK: Searching
 
   func isConcerned(by changes: CommittedChanges) -> Bool { trees.intersects(changes.trees) }
@@ -80,6 +104,8 @@ final class RouteIndex {
   ///
   /// - Parameter changed: nil if it is not known.
   func forEach(concernedBy changed: Changed?, _ body: (ChangeListener) -> Void) {
+    // What is left out concerns nobody.
+    if changed?.records.count == 0 { return }
     guard let changed else {
       ids.forEach(body)
       for index in keyed { index.ranges.forEach(body) }
@@ -131,6 +157,12 @@ struct RangeIndex {
   ) {
     points.find(values, into: &found)
     ranges.find(values, into: &found)
+  }
+
+  /// Whether a listener has a range with a value. It changes nothing, but is used where it lies: a bulk
+  /// write asks for each key, and a copy would count five references.
+  mutating func has(_ value: UnsafeRawBufferPointer) -> Bool {
+    points.has(value) || ranges.has(value)
   }
 
   func forEach(_ body: (ChangeListener) -> Void) {

@@ -3,6 +3,9 @@
 /// A new record has all its keys written, a deleted one too, and a changed one those that differ. So
 /// for a bulk write they need not be made from the records a second time. There are more of them than the
 /// commit changes if a record is written twice, or a savepoint is undone: these wake listeners in vain.
+///
+/// Where records are left out that concern nobody, these are the keys of the others, before and after
+/// each change (`RecordSieve`).
 struct WrittenKeys: Sendable {
   private var batches: [(tree: UInt32, batch: KeyBatch)] = []
   private(set) var size = 0

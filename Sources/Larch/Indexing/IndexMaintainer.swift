@@ -8,12 +8,12 @@ package final class IndexMaintainer {
   /// of a bulk write.
   static let pendingLimit = 48 << 20
 
-  private let context: TransactionContext
+  let context: TransactionContext
   // One thread at a time writes, and the code of a record cannot re-enter: the context notes that a
   // record is being indexed.
   @exclusivity(unchecked) private var keys = IndexKeys()
-  @exclusivity(unchecked) private var old = EntryList()
-  @exclusivity(unchecked) private var new = EntryList()
+  @exclusivity(unchecked) private(set) var old = EntryList()
+  @exclusivity(unchecked) private(set) var new = EntryList()
   /// By index number; created at the first change of an index and kept for later transactions.
   @exclusivity(unchecked) private var pending: [PendingIndex?] = []
   @exclusivity(unchecked) private var pendingSize = 0
@@ -40,11 +40,17 @@ package final class IndexMaintainer {
     in collection: CollectionHandle, prove: (borrowing EntryList) throws -> Void = { _ in },
     write: () throws -> Void
   ) throws {
-    if collection.indexes.isEmpty { return try write() }
+    let isWatched = context.current?.isWatched == true
+    if collection.indexes.isEmpty, !isWatched { return try write() }
     context.isTakingIn = true
     defer { context.isTakingIn = false }
     old.removeAll()
     new.removeAll()
+    if collection.indexes.isEmpty {
+      announce(id, in: collection)
+      defer { endAnnouncement() }
+      return try write()
+    }
     if let before { try collectOld(of: before, id: id, in: collection) }
     if let after {
       try keys.collect(of: after, in: collection, with: context.coder, into: &new)
@@ -54,6 +60,8 @@ package final class IndexMaintainer {
         try references.check(id: id, after: after, old: old, new: new, in: collection)
       }
     }
+    if isWatched { announce(id, in: collection) }
+    defer { if isWatched { endAnnouncement() } }
     try write()
     if before == nil {
       for item in new.items {

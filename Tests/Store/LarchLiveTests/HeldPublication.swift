@@ -40,5 +40,6 @@ final class HeldPublication: ForeignCommits {
   func end() {}
   func willCommit() {}
   func didEndCommit() {}
+  var hasCompany: Bool { true }
   func reset() {}
 }

@@ -53,6 +53,16 @@ struct PublishedChangesTests {
     published.add(commit([1: 1], [1: 2], hasRecords: false))
     #expect(published.later([], of: 3) == nil)
     #expect(published.later([], of: 4) == [])
+    var sifting = Sifting()
+    sifting.leftOut = TreeSet([6])
+    published.add(
+      .commit(
+        2,
+        CommittedChanges(
+          trees: TreeSet([5, 6]), records: ChangedRecords([UInt32(5): [], 6: []]),
+          sifting: sifting)))
+    #expect(published.later([], of: 5) == [])
+    #expect(published.later([], of: 6) == nil)
     published.add(.anything(5))
     #expect(published.later([], of: 4) == nil)
   }

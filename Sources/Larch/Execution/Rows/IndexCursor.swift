@@ -24,8 +24,9 @@ struct IndexCursor: ~Copyable {
 
   init(_ database: LMDBDatabase, _ context: TransactionContext) throws {
     let transaction = try context.transaction()
+    if transaction.isWatched { database.tellRead(in: transaction) }
     let tree =
-      context.isReading && !transaction.isWatched
+      context.isReading
       ? context.trees.tree(of: database, in: transaction, isOften: false) : nil
     let cursor = try tree == nil ? LMDBCursor(database, in: transaction) : nil
     self.database = database

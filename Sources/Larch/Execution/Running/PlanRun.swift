@@ -131,7 +131,7 @@ package final class PlanRun {
     let width = collection.stored.idKind.width
     guard !isCovering, !reader.isFiltering, plan.otherwise == nil, left > PlanRun.fewRows,
       let width, MappedTree.findsAtOnce(width), !(rows is RecordRows), context.isReading,
-      !(try context.transaction().isWatched), let tree = try context.mappedTree(collection.records)
+      let tree = try context.mappedTree(collection.records)
     else { return rows }
     return RecordsAhead(
       rows, tree, width: width, skipping: plan.offset, limit: plan.limit)

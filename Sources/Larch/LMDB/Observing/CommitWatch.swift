@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// Notices the commits of other processes in a file, and finds out which trees they changed.
 ///
 /// **Noticing.** While somebody listens, a thread waits until the system tells that the file was
@@ -84,7 +86,12 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
   /// this process writes all the time, and until then nothing that is freed is used again.
   private static let lag: UInt64 = 16
 
+  /// For how many commits of this process one of others counts as company.
+  private static let company = 256
+
   private unowned let environment: LMDBEnvironment
+  /// How many more commits of this process others keep company.
+  private let rest = Atomic<Int>(0)
   private let state = Locked(State())
   /// Called by the thread before it compares pages: for tests, which set it while nobody listens.
   nonisolated(unsafe) var willCompare: (() -> Void)?
@@ -130,6 +137,8 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
 
   func willCommit() { state.withLock { $0.isCommitting = true } }
 
+  var hasCompany: Bool { rest.load(ordering: .relaxed) > 0 }
+
   func didEndCommit() {
     let thread: CommitWatchThread? = state.withLock { state in
       state.isCommitting = false
@@ -150,6 +159,8 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
         if transaction <= known { return before }
         if transaction == known &+ 1 {
           state.known = transaction
+          let rest = rest.load(ordering: .relaxed)
+          if rest > 0 { self.rest.store(rest - 1, ordering: .relaxed) }
           state.published.add(event)
           if let pin = state.pin, transaction >= pin.snapshot &+ Self.lag {
             ended = movePin(&state, to: transaction)
@@ -251,6 +262,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     let (known, old, published) = (state.known, state.roots, state.published)
     (state.known, state.roots) = (newest, try? roots(reader))
     if newest == known { return nil }
+    rest.store(Self.company, ordering: .relaxed)
     state.counts.comparisons += 1
     guard let known, let old, let new = state.roots, isCertain(since: old, newest, state) else {
       state.counts.unknown += 1

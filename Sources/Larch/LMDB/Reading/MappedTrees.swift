@@ -120,6 +120,8 @@ package final class MappedTrees {
   /// Reads the address of a tree in the state of the transaction.
   private func read(_ database: LMDBDatabase, in transaction: LMDBTransaction) -> MappedTree? {
     let known = names[database.handle]
+    // Whoever watches the transaction hears of the tree alone, from whoever reads it.
+    let transaction = LMDBTransaction(pointer: transaction.pointer)
     guard
       let name = known
         ?? environment.treeNames.withLock({ $0[database.handle] }).map({ Array($0.utf8) }),

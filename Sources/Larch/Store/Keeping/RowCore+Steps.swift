@@ -22,8 +22,10 @@ extension RowCore {
   }
 
   /// Nil if the records are not those of the rows, or too many of them are rows.
+  ///
+  /// - Parameter commits: the changes of several commits in a row.
   func steps(
-    _ changes: [StoredChange], _ tx: ReadTransaction, _ kept: KeptState<Row>?
+    _ commits: [RecordChanges], _ tx: ReadTransaction, _ kept: KeptState<Row>?
   ) throws -> [RowStep<Row>]? {
     let collection = try tx.context.collection(of: Rows.R.self)
     guard let kept, collection.records.handle == kept.recordTree else { return nil }
@@ -36,13 +38,15 @@ extension RowCore {
       try order.write(record: record, id: id)
       return RowPlace(order.bytes)
     }
+    let most = mostSteps(kept)
+    guard let passing = try commits.passing(filter, most: most), passing.count <= most else {
+      return nil
+    }
     var steps: [RowStep<Row>] = []
-    for change in changes {
-      let isRow = try change.passes(filter)
-      guard isRow.before || isRow.after else { continue }
-      if steps.count == mostSteps(kept) { return nil }
+    for item in passing {
+      let isRow = item.isRow
       var step = RowStep<Row>()
-      try change.withRecords { old, new, id in
+      try item.change.withRecords { old, new, id in
         if isRow.before, let old { step.old = try place(old, id) }
         guard isRow.after, let new else { return }
         step.new = try place(new, id)

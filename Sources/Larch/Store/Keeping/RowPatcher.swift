@@ -137,7 +137,7 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
   func patch(_ changes: [StoredChange], _ tx: ReadTransaction) -> Outcome {
     guard isPatchable else { return .unknown }
     // A read shows the errors of records and filters; a record that was no row may have one too.
-    guard let steps = try? core.steps(changes, tx, own) else { return .unknown }
+    guard let steps = try? core.steps([RecordChanges(changes)], tx, own) else { return .unknown }
     return apply(steps, to: nil)
   }
 
@@ -148,7 +148,7 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
   }
 
   override func patch(
-    to state: StoreState, _ tx: ReadTransaction, _ changes: (StoreState) -> [StoredChange]?
+    to state: StoreState, _ tx: ReadTransaction, _ changes: (StoreState) -> [RecordChanges]?
   ) -> Outcome {
     advance(to: state) { kept, start in
       guard let changes = changes(start) else { return nil }

@@ -6,11 +6,9 @@ struct RowPlace: Comparable, Hashable {
   private let tail: [UInt8]
 
   init(_ key: UnsafeRawBufferPointer) {
-    var head: UInt64 = 0
-    for place in 0..<8 { head = head << 8 | (place < key.count ? UInt64(key[place]) : 0) }
-    self.head = head
+    head = ByteHead.first(of: key)
     count = key.count
-    tail = [UInt8](key.dropFirst(8))
+    tail = key.count > 8 ? [UInt8](UnsafeRawBufferPointer(rebasing: key[8...])) : []
   }
 
   static func < (a: RowPlace, b: RowPlace) -> Bool {

@@ -41,7 +41,7 @@ final class SectionPatcher<R: Record, Value: IndexKey & Sendable>:
   }
 
   override func patch(
-    to state: StoreState, _ tx: ReadTransaction, _ changes: (StoreState) -> [StoredChange]?
+    to state: StoreState, _ tx: ReadTransaction, _ changes: (StoreState) -> [RecordChanges]?
   ) -> Outcome { sections(records.patch(to: state, tx, changes)) }
 
   override func patch(

@@ -50,10 +50,10 @@ class ValuePatcher<Value>: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - state: the state after the changes.
-  ///   - changes: the changes of the records of `tree` between a state and this one, each id once;
-  ///     nil if they are not known.
+  ///   - changes: the changes of the records of `tree` between a state and this one, commit by
+  ///     commit; nil if they are not known.
   func patch(
-    to state: StoreState, _ tx: ReadTransaction, _ changes: (StoreState) -> [StoredChange]?
+    to state: StoreState, _ tx: ReadTransaction, _ changes: (StoreState) -> [RecordChanges]?
   ) -> Outcome { .unknown }
 
   /// Applies changes to the value that is kept, if it depends on more than its own records.

@@ -24,26 +24,35 @@ extension [ChangeEvent] {
     return known
   }
 
-  /// The changes of the records of a tree by all events, each id once; nil if some are not known.
+  /// The changes of the records of a tree by each event that has some, in order; nil if some are not
+  /// known.
   ///
   /// - Parameter trees: those that count, with what they belong to.
-  func changes(ofRecords tree: UInt32, _ trees: TreeSet, _ dataTrees: DataTrees) -> [StoredChange]?
-  {
+  func commits(
+    ofRecords tree: UInt32, _ trees: TreeSet, _ dataTrees: DataTrees
+  ) -> [RecordChanges]? {
     // Most often there is one.
-    var lists: [[StoredChange]] = []
+    var commits: [RecordChanges] = []
     for event in self {
       guard case .commit(_, let changes) = event else { return nil }
       let changed = trees.intersection(changes.trees)
       if changed.isEmpty { continue }
       guard changed.allSatisfy({ dataTrees.records(of: $0) == tree }),
-        let items = changes.records[tree]
+        let items = changes.records.changes(of: tree)
       else { return nil }
-      lists.append(items)
+      commits.append(items)
     }
-    guard lists.count > 1 else { return lists.first ?? [] }
+    return commits
+  }
+
+  /// The same by all events together, each id once.
+  func changes(ofRecords tree: UInt32, _ trees: TreeSet, _ dataTrees: DataTrees) -> [StoredChange]?
+  {
+    guard let commits = commits(ofRecords: tree, trees, dataTrees) else { return nil }
+    guard commits.count > 1 else { return commits.first?.list ?? [] }
     var places: [[UInt8]: Int] = [:]
     var all: [StoredChange] = []
-    for change in lists.joined() {
+    for change in commits.lazy.map(\.list).joined() {
       guard let place = places[change.id] else {
         places[change.id] = all.count
         all.append(change)

@@ -192,7 +192,7 @@ extension Store {
     let (reader, open) = try beginRead(at: CodePlace(file: #fileID, line: #line))
     defer { environment.endRead(reader) }
     let context = try context(of: reader, open)
-    context.begin(reader.transaction.tracked(by: tracker))
+    context.begin(reader.transaction.tracked(by: tracker), isReading: true)
     defer { context.end() }
     let transaction = ReadTransaction(context)
     defer { transaction.end() }

@@ -336,7 +336,7 @@ extension Observer {
       newest = nil
       let outcome = patcher.patch(to: end, tx) { start in
         run.events(after: start, generation, rules)?
-          .changes(ofRecords: tree, trees, dataTrees)
+          .commits(ofRecords: tree, trees, dataTrees)
       }
       switch outcome {
       case .unknown: return nil

@@ -100,6 +100,7 @@ extension ReadTransaction {
   final func mayBeAnsweredDirectly(_ query: QueryDescription) -> Bool {
     query.order.isEmpty && !query.idsDescend && query.after == nil && query.offset == 0
       && query.limit.map({ $0 > 0 }) ?? true && context.isReading && !context.checksQueries
+      && context.current?.isWatched == false
       && context.timer == nil && context.environment.post == nil && !mayKeepAggregates
   }
 }
