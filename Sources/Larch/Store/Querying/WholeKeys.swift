@@ -2,7 +2,7 @@
 final class WholeKeys {
   let primitive: KeyForm.Primitive
   /// The number of keys so far.
-  private(set) var count = 0
+  @exclusivity(unchecked) private(set) var count = 0
   private let tree: MappedTree
   private let ranges: [KeyRange]
   private let component: Int
@@ -14,9 +14,11 @@ final class WholeKeys {
 
   /// Nil if the keys do not have the field, or are not in the map.
   ///
-  /// - Parameter keyFilter: what is tested on each key.
+  /// - Parameters:
+  ///   - first: the number of bytes of the first component, if it is the same in all keys.
+  ///   - keyFilter: what is tested on each key.
   init?(
-    _ index: IndexHandle, _ ranges: [KeyRange], _ field: FieldReference,
+    _ index: IndexHandle, _ ranges: [KeyRange], after first: Int? = nil, _ field: FieldReference,
     keyFilter: [FilterNode] = [], _ context: TransactionContext
   ) throws {
     let component = index.schema.fields.firstIndex {
@@ -30,7 +32,7 @@ final class WholeKeys {
     self.tree = tree
     self.component = component
     self.ranges = ranges
-    place = keyFilter.isEmpty ? index.schema.place(ofComponent: component) : nil
+    place = keyFilter.isEmpty ? index.schema.place(ofComponent: component, after: first) : nil
     let components = place == nil ? KeyComponents(index.schema) : nil
     self.components = components
     filter =
@@ -47,12 +49,44 @@ final class WholeKeys {
   func forEach(
     inOrderOfIDs: Bool, _ body: (UnsafeRawBufferPointer?, Int) -> Void
   ) throws -> Bool {
+    var lastID: UnsafeRawBufferPointer?
+    for range in ranges where !range.isEmpty {
+      let isWhole = try range.lower.withUnsafeBytes { lower in
+        guard let upper = range.upper else {
+          return try forEach(from: lower, to: nil, inOrderOfIDs, &lastID, body)
+        }
+        return try upper.withUnsafeBytes {
+          try forEach(from: lower, to: $0, inOrderOfIDs, &lastID, body)
+        }
+      }
+      guard isWhole else { return false }
+    }
+    return true
+  }
+
+  /// The same for the keys that begin with some bytes, in any order of ids.
+  @inline(__always)
+  func forEach(
+    beginningWith prefix: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer?, Int) -> Void
+  ) throws -> Bool {
+    try withUnsafeTemporaryAllocation(byteCount: KeyWriter.keyLimit, alignment: 1) { memory in
+      var lastID: UnsafeRawBufferPointer?
+      let end = KeyRange.successor(ofPrefix: prefix, in: memory)
+      return try forEach(from: prefix, to: end, false, &lastID, body)
+    }
+  }
+
+  /// - Parameter lastID: the id of the last key, if ids must be in order.
+  @inline(__always)
+  private func forEach(
+    from lower: UnsafeRawBufferPointer, to upper: UnsafeRawBufferPointer?, _ inOrderOfIDs: Bool,
+    _ lastID: inout UnsafeRawBufferPointer?, _ body: (UnsafeRawBufferPointer?, Int) -> Void
+  ) throws -> Bool {
     let (tree, component, components, filter) = (tree, component, components, filter)
     let fixed = self.place
     let hasDuplicates = tree.tree.hasDuplicates
     if inOrderOfIDs, !hasDuplicates { return false }
-    var lastID: UnsafeRawBufferPointer?
-    func visit(_ leaf: PageHeader, _ places: Range<Int>) throws -> Bool {
+    return try tree.forEachLeaf(from: lower, to: upper) { leaf, places in
       count += places.count
       for place in places {
         guard let node = tree.node(place, in: leaf) else { return false }
@@ -82,24 +116,17 @@ final class WholeKeys {
       }
       return true
     }
-    for range in ranges where !range.isEmpty {
-      let isWhole = try range.lower.withUnsafeBytes { lower in
-        guard let upper = range.upper else {
-          return try tree.forEachLeaf(from: lower, to: nil, visit)
-        }
-        return try upper.withUnsafeBytes { try tree.forEachLeaf(from: lower, to: $0, visit) }
-      }
-      guard isWhole else { return false }
-    }
-    return true
   }
 }
 
 extension IndexSchema {
   /// The place of a component in each key, if it and all before it have one size.
-  fileprivate func place(ofComponent component: Int) -> Range<Int>? {
-    var end = 0
-    for place in 0...component {
+  ///
+  /// - Parameter first: the size of the first one, if it is the same in all keys.
+  fileprivate func place(ofComponent component: Int, after first: Int?) -> Range<Int>? {
+    if first != nil, component == 0 { return nil }
+    var end = first ?? 0
+    for place in (first == nil ? 0 : 1)...component {
       guard let (primitive, isOptional) = fields[place].form.simple, !isOptional,
         let width = primitive.keyWidth
       else { return nil }
