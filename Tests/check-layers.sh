@@ -15,7 +15,7 @@ Runtime:      Support
 Changes:      Support
 Pages:        Support
 LMDB:         Support Changes Pages
-Key:          Support
+Key:          Support Runtime
 Coding:       Support Runtime
 Model:        Support Runtime Key Coding
 Query:        Support Runtime Key Coding Model

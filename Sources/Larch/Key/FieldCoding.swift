@@ -107,7 +107,7 @@ extension FieldCoding {
   /// The entries of an optional: the value's; for nil one of its own, or none if the value can have
   /// several.
   static func optional(_ wrapped: FieldCoding) -> FieldCoding<Value?> {
-    if let key = wrapped.single { return FieldCoding<Value?>(OptionalKey(key)) }
+    if let key = wrapped.single { return FieldCoding<Value?>(key.optional()) }
     return OptionalEntries(wrapped)
   }
 }

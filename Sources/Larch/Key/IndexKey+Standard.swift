@@ -345,8 +345,8 @@ private final class StringKey: StandardKey<String>, @unchecked Sendable {
     component: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<String>
   ) -> Bool {
     // Other text may have been written in another normal form than it is stored under.
-    guard component.isASCII else { return false }
-    target.initialize(to: String(decoding: component, as: UTF8.self))
+    guard let text = SmallString.ascii(component) else { return false }
+    target.initialize(to: text)
     return true
   }
 
@@ -461,5 +461,5 @@ extension Character: IndexKey {
 
 extension Optional: IndexKey, _StandardKey where Wrapped: IndexKey {
   /// `00` for nil; `01`, then the value.
-  public static var _key: _Witness { OptionalKey(Wrapped.keyCoding) }
+  public static var _key: _Witness { Wrapped.keyCoding.optional() }
 }

@@ -35,6 +35,9 @@ class KeyCoding<Value>: _Witness, @unchecked Sendable {
     false
   }
 
+  /// How optionals of the type are written.
+  func optional() -> KeyCoding<Value?> { OptionalKey(self) }
+
   /// How records with an id of this type are stored; nil for a type that cannot be an id.
   var idKind: RecordIDKind? { nil }
 
@@ -156,7 +159,7 @@ final class CharacterKey: DerivedKey<Character>, @unchecked Sendable {
 }
 
 /// For an optional: `00` for nil; `01`, then the value.
-final class OptionalKey<Wrapped>: KeyCoding<Wrapped?>, @unchecked Sendable {
+class OptionalKey<Wrapped>: KeyCoding<Wrapped?>, @unchecked Sendable {
   private let wrapped: KeyCoding<Wrapped>
 
   init(_ wrapped: KeyCoding<Wrapped>) {

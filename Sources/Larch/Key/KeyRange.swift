@@ -55,6 +55,18 @@ struct KeyRange: Equatable, Sendable {
     return nil
   }
 
+  /// The same, in memory that is as long as the prefix at least.
+  static func successor(
+    ofPrefix prefix: UnsafeRawBufferPointer, in memory: UnsafeMutableRawBufferPointer
+  ) -> UnsafeRawBufferPointer? {
+    var count = prefix.count
+    while count > 0, prefix[count - 1] == 0xFF { count -= 1 }
+    guard count > 0, count <= memory.count else { return nil }
+    memory.copyMemory(from: UnsafeRawBufferPointer(rebasing: prefix[..<count]))
+    memory[count - 1] += 1
+    return UnsafeRawBufferPointer(rebasing: memory[..<count])
+  }
+
   /// The key with exactly these bytes: it has all components, or it is cut.
   static func exactly(_ key: KeyPrefix) -> KeyRange {
     KeyRange(lower: key.bytes, upper: key.bytes + [0], needsCheck: key.isCut)

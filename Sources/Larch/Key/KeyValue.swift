@@ -85,6 +85,18 @@ extension KeyWriter {
   ///
   /// - Parameter isLast: whether the key ends with them.
   mutating func append(_ values: [KeyValue], as form: KeyForm, isLast: Bool = true) -> Bool {
+    // Mostly a number, a text, or an optional of these.
+    if values.count == 1 {
+      switch form.node {
+      case .primitive(let primitive): return append(values[0], as: primitive, isLast: isLast)
+      case .optional(let wrapped):
+        if case .null = values[0] { break }
+        guard case .primitive(let primitive) = wrapped.node else { break }
+        appendPresent()
+        return append(values[0], as: primitive, isLast: isLast)
+      case .composite: break
+      }
+    }
     var rest = values[...]
     return append(&rest, as: form, isLast: isLast) && rest.isEmpty
   }

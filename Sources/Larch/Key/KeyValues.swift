@@ -6,5 +6,8 @@ struct KeyValues: Sendable {
 
   init(_ list: [KeyValue] = []) { self.list = list }
 
-  mutating func append(_ value: KeyValue) { list.append(value) }
+  /// Mostly the only one, for which an array of its size is made at once.
+  mutating func append(_ value: KeyValue) {
+    if list.isEmpty { list = [value] } else { list.append(value) }
+  }
 }

@@ -32,6 +32,25 @@ extension MappedTree {
     }
   }
 
+  /// The values of one key.
+  package enum ValuesOfKey {
+    case absent
+    case found(Values)
+    /// A page is not what it should be.
+    case unclear
+  }
+
+  /// Finds the values of a key in the tree of an index.
+  @inline(__always)
+  package func values(of key: UnsafeRawBufferPointer) -> ValuesOfKey {
+    switch search(key) {
+    case .absent: .absent
+    case .unclear: .unclear
+    case .node(let start):
+      .found(values(of: PageNode(base: start), in: page(around: start)))
+    }
+  }
+
   /// Where a key is.
   private enum Place {
     case absent, unclear
@@ -203,6 +222,14 @@ struct BytesKey: SearchedKey {
     if bytes.count >= 8, other.count >= 8 {
       let found = UInt64(bigEndian: other.loadUnaligned(as: UInt64.self))
       if found != head { return found < head ? -1 : 1 }
+      // Most keys of one number with a mark, or of two numbers.
+      if bytes.count == other.count, bytes.count <= 16 {
+        let tail = UInt64(
+          bigEndian: bytes.loadUnaligned(fromByteOffset: bytes.count &- 8, as: UInt64.self))
+        let found = UInt64(
+          bigEndian: other.loadUnaligned(fromByteOffset: bytes.count &- 8, as: UInt64.self))
+        return found < tail ? -1 : found > tail ? 1 : 0
+      }
     }
     return PageLayout.order(other, bytes)
   }

@@ -26,6 +26,20 @@ extension MappedTree {
   }
 }
 
+extension MappedTree {
+  /// The child of a branch in which a key would be, which is mostly the first one that it can be in.
+  fileprivate func child(
+    of key: UnsafeRawBufferPointer, from first: Int, in branch: PageHeader
+  ) -> Int {
+    if first + 1 < branch.count, let next = node(first + 1, in: branch),
+      PageLayout.order(next.key, key) > 0
+    {
+      return first
+    }
+    return place(of: key, in: branch)
+  }
+}
+
 private struct LeafWalk {
   private let tree: MappedTree
   /// A damaged tree may lead to the same page again and again; a whole one never does.
@@ -54,7 +68,7 @@ private struct LeafWalk {
       let last = end.map { tree.place(of: $0, in: page) } ?? page.count
       return try first >= last || body(page, first..<last)
     }
-    let last = end.map { tree.place(of: $0, in: page) } ?? page.count - 1
+    let last = end.map { tree.child(of: $0, from: first, in: page) } ?? page.count - 1
     guard levels > 0, first <= last else { return false }
     for place in first...last {
       guard let child = tree.child(place, of: page),

@@ -7,10 +7,7 @@ extension FilterNode {
   func normalized() throws -> FilterNode { try normalized(isNegated: false) }
 
   private func normalized(isNegated: Bool) throws -> FilterNode {
-    if !isNegated {
-      if isPlainlyNormal { return self }
-      if let range = plainRange { return range }
-    }
+    if !isNegated, let normal = plainlyNormal { return normal }
     switch self {
     case .all(let nodes):
       return try isNegated
@@ -34,29 +31,33 @@ extension FilterNode {
     }
   }
 
-  /// Whether it is a few usual tests of different fields, so that normalizing changes nothing.
-  private var isPlainlyNormal: Bool {
-    guard case .all(let nodes) = self, (2...4).contains(nodes.count) else { return false }
+  /// The normal form of a few usual tests; nil for any other filter. Tests of different fields are normal
+  /// as they are, and the two bounds of one field become one test.
+  private var plainlyNormal: FilterNode? {
+    guard case .all(let nodes) = self, (2...4).contains(nodes.count) else { return nil }
+    var bounds: (first: Int, second: Int)?
     for (place, node) in nodes.enumerated() {
-      guard case .field(let filter) = node, filter.isPlainlyNormal else { return false }
-      for other in nodes[..<place] {
-        if case .field(let second) = other, second.field.isSame(as: filter.field) { return false }
+      guard case .field(let filter) = node, filter.isPlainlyNormal else { return nil }
+      for other in 0..<place {
+        guard case .field(let second) = nodes[other] else { return nil }
+        guard second.field.isSame(as: filter.field) else { continue }
+        if bounds != nil || filter.field.isMultiple { return nil }
+        bounds = (other, place)
       }
     }
-    return true
-  }
-
-  /// The usual two bounds of one field as one test; nil for any other filter.
-  private var plainRange: FilterNode? {
-    guard case .all(let nodes) = self, nodes.count == 2,
-      case .field(let first) = nodes[0], case .field(let second) = nodes[1],
-      !first.field.isMultiple, first.field.isSame(as: second.field),
-      first.isPlainlyNormal, second.isPlainlyNormal
+    guard let bounds else { return self }
+    guard case .field(let first) = nodes[bounds.first],
+      case .field(let second) = nodes[bounds.second]
     else { return nil }
     switch (first.test, second.test) {
     case (.within(let lower?, nil), .within(nil, let upper?)),
       (.within(nil, let upper?), .within(let lower?, nil)):
-      return FieldFilter(first.field, .within(lower: lower, upper: upper)).normalized(nil)
+      let both = FieldFilter(first.field, .within(lower: lower, upper: upper)).normalized(nil)
+      if nodes.count == 2 || both.isNever { return both }
+      var rest = nodes
+      rest[bounds.second] = both
+      rest.remove(at: bounds.first)
+      return .all(rest)
     default: return nil
     }
   }

@@ -12,7 +12,7 @@
 final class PlanMemory {
   private static let slots = 64
   /// Each outline has one place, which the last outline with that place keeps.
-  private var known = [Known?](repeating: nil, count: PlanMemory.slots)
+  @exclusivity(unchecked) private var known = [Known?](repeating: nil, count: PlanMemory.slots)
 
   /// The start of the plans of one outline.
   final class Known {

@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// Strings of up to 15 bytes, which Swift keeps inside the 16 bytes of the `String` itself.
+/// Strings of up to 15 bytes, which Swift keeps inside the 16 bytes of the `String` itself, and the mark
+/// of longer ones that are ASCII.
 ///
 /// Swift does not promise the direct form: it is compared with the library's own strings once per
 /// process, and if it differs, every string is made by the library.
@@ -14,11 +15,11 @@ enum SmallString {
 
   /// A string of valid UTF-8 bytes, or nil if they are not valid.
   ///
-  /// The repairing initializer and a comparison are several times faster than the validating one;
-  /// short ASCII needs no comparison, which for long text is faster than to look for other bytes.
+  /// The repairing initializer and a comparison are several times faster than the validating one. ASCII
+  /// needs no comparison. In long text the library looks for other bytes anyway, and marks what it made.
   static func text(_ utf8: UnsafeRawBufferPointer) -> String? {
     let text = String(decoding: utf8, as: UTF8.self)
-    if utf8.count < 128, utf8.isASCII { return text }
+    if utf8.count < 128 ? utf8.isASCII : isTrusted && isMarked(text, utf8.count) { return text }
     let isUnchanged = text.utf8.withContiguousStorageIfAvailable { ours in
       guard ours.count == utf8.count, let left = ours.baseAddress, let right = utf8.baseAddress
       else { return ours.count == utf8.count }
@@ -26,6 +27,28 @@ enum SmallString {
     }
     return isUnchanged ?? text.utf8.elementsEqual(utf8) ? text : nil
   }
+
+  /// A string of ASCII bytes; nil if there are others.
+  @inline(__always)
+  static func ascii(_ bytes: UnsafeRawBufferPointer) -> String? {
+    if isTrusted, let start = bytes.baseAddress, let words = words(start, bytes.count) {
+      // The self-test has shown that these words are a string.
+      return unsafeBitCast(words, to: String.self)
+    }
+    return bytes.isASCII ? String(decoding: bytes, as: UTF8.self) : nil
+  }
+
+  /// Whether the library has marked a string that is not small as one of so many ASCII bytes. What replaces
+  /// bytes that are no UTF-8 is not ASCII.
+  @inline(__always)
+  static func isMarked(_ text: String, _ count: Int) -> Bool {
+    let (first, second) = rawWords(text)
+    return first & asciiMark != 0 && first & countMask == UInt64(truncatingIfNeeded: count)
+      && second & smallBit == 0
+  }
+
+  private static let asciiMark: UInt64 = 1 << 63
+  private static let countMask: UInt64 = 1 << 48 - 1
 
   /// The two words of a small ASCII string; nil if it is longer or not ASCII.
   @inline(__always)
@@ -84,6 +107,20 @@ enum SmallString {
         guard let direct, direct == actual, unsafeBitCast(direct, to: String.self) == text else {
           return false
         }
+      }
+    }
+    // Long, with another byte at no place, at each end and in the middle.
+    for count in [16, 17, 128, 4099] {
+      for place in [-1, 0, count / 2, count - 3] {
+        var bytes = [UInt8](repeating: 0x61, count: count)
+        if place >= 0 { bytes.replaceSubrange(place..<place + 2, with: [0xC3, 0xA9]) }
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard isMarked(text, count) == (place < 0), !isMarked(text, count + 1) else { return false }
+        if place < 0 { continue }
+        // Three bytes, which three replace.
+        bytes = [UInt8](repeating: 0x61, count: count)
+        bytes.replaceSubrange(place..<place + 3, with: [0xF0, 0x9F, 0x98])
+        if isMarked(String(decoding: bytes, as: UTF8.self), count) { return false }
       }
     }
     // Small but not ASCII: another tag, with bytes and count at the same place.

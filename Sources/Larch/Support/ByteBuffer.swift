@@ -33,7 +33,7 @@ struct ByteBuffer: ~Copyable {
   mutating func removeLast(to count: Int) { self.count = count }
 
   @inline(__always)
-  private mutating func reserve(_ size: Int) { if capacity &- count < size { grow(by: size) } }
+  mutating func reserve(_ size: Int) { if capacity &- count < size { grow(by: size) } }
 
   @inline(never)
   private mutating func grow(by size: Int) {

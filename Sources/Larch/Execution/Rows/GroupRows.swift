@@ -112,6 +112,13 @@ final class GroupRows: RowSource {
   }
 
   private func takeLeast(of group: UnsafeRawBufferPointer) throws -> Bool {
+    if rows.areAllEntries, !groups.isWhole,
+      let found = try rows.scanner.takeLeastID(ofKeysWith: group)
+    {
+      take(found.id, found.key)
+      isAtKey = found.isAtNext
+      return true
+    }
     var isFound = false
     repeat {
       // The ids of a key come in the order in which the least is wanted first.

@@ -10,7 +10,7 @@ final class GroupScanner {
   let scanner: IndexScanner
   /// Whether groups have all components: then each key is one. A text at the end of a key may begin
   /// with another text.
-  private let isWhole: Bool
+  let isWhole: Bool
   /// The bytes that the keys of the group begin with.
   @exclusivity(unchecked) private var group = ByteBuffer()
   /// The least bytes after all of them; empty if there are none.

@@ -131,16 +131,14 @@ final class OrderedIndexRows: RowSource {
   private enum Mode { case start, key, one, list, sorted, end }
   @exclusivity(unchecked) private var mode = Mode.start
   /// Whether the scan is at a key of which no row was returned.
-  private var isAtKey = false
+  @exclusivity(unchecked) private var isAtKey = false
   /// Whether the first row of a group was found and not returned.
-  private var isRowFound = false
+  @exclusivity(unchecked) private var isRowFound = false
   @exclusivity(unchecked) private var list: IDList
   private var place = 0
   private var sorter: RowSorter?
   private var sortKey: SortKey?
   @exclusivity(unchecked) private var idBuffer = ByteBuffer()
-  /// The key of the only row of a group.
-  @exclusivity(unchecked) private var keyBuffer = ByteBuffer(capacity: 0)
   private var spilled = 0
 
   init(
@@ -292,49 +290,62 @@ final class OrderedIndexRows: RowSource {
     while true {
       while try rows.nextInKey() {
         try body()
-        // The whole group is read before its first row is known.
-        if reader.recordsExamined > reader.mostRecords || rows.entriesExamined > reader.mostEntries
-        {
-          throw CostLimitReached()
-        }
+        try checkCost()
       }
       guard try rows.scanner.nextKey() else { return }
-      components.open(rows.scanner.key)
-      isAtKey = true
-      guard let other = try components.prefix(count), other.equals(prefix) else { return }
-      isAtKey = false
+      // Whole components are not the beginning of others.
+      isAtKey = !rows.scanner.key.begins(with: prefix)
+      if isAtKey { return }
     }
   }
 
-  /// Sorts by the ids alone, each with its key. Most groups have one row, for which nothing is made.
+  /// The whole group is read before its first row is known.
+  @inline(__always)
+  private func checkCost() throws {
+    if reader.recordsExamined > reader.mostRecords || rows.entriesExamined > reader.mostEntries {
+      throw CostLimitReached()
+    }
+  }
+
+  /// Sorts by the ids alone, each with its key. Most groups have one row, for which nothing is made or
+  /// copied: keys and ids stay where the scan finds them.
   private func sortGroup(_ prefix: UnsafeRawBufferPointer) throws {
-    var sort: (key: SortKey, rows: RowSorter)?
-    func add(_ id: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) throws {
-      guard let sort else { return }
-      _ = try sort.key.write(components: components, id: id)
-      try sort.rows.add(key: sort.key.bytes, idStart: sort.key.countBeforeID, payload: payload)
-    }
-    var isEmpty = true
-    try forEachRowOfGroup(prefix) {
-      if isEmpty {
-        isEmpty = false
-        idBuffer.removeAll()
-        idBuffer.append(rows.id)
-        keyBuffer.removeAll()
-        keyBuffer.append(rows.scanner.key)
-        return
+    var first: (id: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer)?
+    while true {
+      while try rows.nextInKey() {
+        try checkCost()
+        if let first { return try sortGroup(prefix, first) }
+        first = (rows.id, rows.scanner.key)
       }
-      if sort == nil {
-        sort = (makeSortKey([]), RowSorter(settings))
-        try add(idBuffer.bytes, keyBuffer.bytes)
-      }
-      try add(rows.id, rows.scanner.key)
+      guard try rows.scanner.nextKey() else { break }
+      isAtKey = !rows.scanner.key.begins(with: prefix)
+      if isAtKey { break }
     }
-    if let sort { return try begin(sort.rows, sort.key) }
     mode = .one
-    isRowFound = !isEmpty
-    take(idBuffer.bytes, nil)
-    key = keyBuffer.bytes
+    guard let first else { return }
+    isRowFound = true
+    take(first.id, nil)
+    key = first.key
+  }
+
+  /// The same for a group with more rows.
+  ///
+  /// - Parameter first: its first row. The scan is at the second one.
+  @inline(never)
+  private func sortGroup(
+    _ prefix: UnsafeRawBufferPointer,
+    _ first: (id: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer)
+  ) throws {
+    let sortKey = makeSortKey([])
+    let sorter = RowSorter(settings)
+    func add(_ id: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) throws {
+      _ = try sortKey.write(components: components, id: id)
+      try sorter.add(key: sortKey.bytes, idStart: sortKey.countBeforeID, payload: payload)
+    }
+    try add(first.id, first.key)
+    try add(rows.id, rows.scanner.key)
+    try forEachRowOfGroup(prefix) { try add(rows.id, rows.scanner.key) }
+    try begin(sorter, sortKey)
   }
 
   private func sortCutKey() throws {

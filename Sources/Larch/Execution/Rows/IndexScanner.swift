@@ -11,14 +11,14 @@ final class IndexScanner {
   let rangeCount: Int
   /// Set if the only filter is the prefix of a text that the range consists of: its number of
   /// bytes, which are all ASCII. The next byte decides whether a character ends there.
-  private let prefixCount: Int
-  private var filter: KeyFilterProgram?
+  let prefixCount: Int
+  private(set) var filter: KeyFilterProgram?
   /// Whether every range is one key, so that nothing after it must be read.
-  private let isPoints: Bool
+  let isPoints: Bool
   let descends: Bool
-  private let idsDescend: Bool
+  let idsDescend: Bool
   /// The length of ids of equal size, which LMDB returns a page at a time.
-  private let width: Int?
+  let width: Int?
   @exclusivity(unchecked) var cursor: IndexCursor
   /// The ids of the only key begin here or slightly earlier, not at its first or last one.
   var startID: [UInt8]? {
@@ -270,9 +270,14 @@ final class IndexScanner {
   private func firstID() throws -> Bool {
     if hasStart, let startID { return try firstID(near: startID) }
     if !idsDescend, let width, let ids = cursor.allIDs, ids.count >= width {
+      id = UnsafeRawBufferPointer(start: ids.baseAddress, count: width)
+      // Mostly the only one.
+      if ids.count == width {
+        state = .none
+        return true
+      }
       isLastRun = true
       begin(ids)
-      id = UnsafeRawBufferPointer(start: runPosition, count: width)
       runPosition += width
       return true
     }
@@ -297,62 +302,6 @@ final class IndexScanner {
     begin(run)
     if let width { runPosition += width }
     return true
-  }
-}
-
-// MARK: - All entries
-
-extension IndexScanner {
-  /// Calls with each key and a run of its ids, straight from the pages, until the closure returns false. The
-  /// ids have one size and no gaps. Only for a scan that has not begun, in the order of the keys and ids.
-  ///
-  /// - Returns: false if the scan must go from key to key. The closure may have been called.
-  func forEachRun(
-    _ body: (_ key: UnsafeRawBufferPointer, _ ids: UnsafeRawBufferPointer) -> Bool
-  ) throws -> Bool {
-    guard range < 0, filter == nil, prefixCount == 0, !isPoints, !descends, !idsDescend, let width,
-      let tree = cursor.tree
-    else { return false }
-    var count = 0
-    for place in 0..<rangeCount {
-      let (lower, upper) = (ranges[place].lower, ranges[place].upper)
-      let isWhole = try tree.forEachLeaf(from: lower, to: upper) { leaf, places in
-        for place in places {
-          guard let node = tree.node(place, in: leaf) else { return false }
-          switch tree.values(of: node, in: leaf) {
-          case .one(let id) where id.count == width:
-            count &+= 1
-            guard body(node.key, id) else { return false }
-          case .run(let ids, width):
-            count &+= ids.count / width
-            guard body(node.key, ids) else { return false }
-          case .one, .run: return false
-          case .other: guard try forEachRun(of: node.key, &count, body) else { return false }
-          }
-        }
-        return true
-      }
-      guard isWhole else { return false }
-    }
-    entriesExamined &+= count
-    close()
-    return true
-  }
-
-  /// The same for one key, by LMDB.
-  private func forEachRun(
-    of key: UnsafeRawBufferPointer, _ count: inout Int,
-    _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
-  ) throws -> Bool {
-    guard let width, let entry = try cursor.seek(exactly: key),
-      var (ids, isLast) = try cursor.firstRun(at: entry)
-    else { return false }
-    while true {
-      count &+= ids.count / width
-      guard ids.count % width == 0, body(key, ids) else { return false }
-      guard !isLast, let next = try cursor.nextRun() else { return true }
-      (ids, isLast) = (next, false)
-    }
   }
 }
 

@@ -12,12 +12,18 @@ struct PrefixOfIDs {
       filter.field.identity == .id, case .text(let text) = filter.test, text.kind == .hasPrefix,
       !text.ignoresCase, filters[0].isDecided(byID: kind)
     else { return nil }
-    let wanted = text.text.utf8
-    guard !wanted.isEmpty, wanted.allSatisfy({ $0 < 0x80 && $0 != 0x0D }) else { return nil }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(wanted.count + 1)
-    bytes.append(1)
-    bytes.append(contentsOf: wanted)
+    var wanted = text.text
+    let bytes = wanted.withUTF8 { wanted -> [UInt8] in
+      let wanted = UnsafeRawBufferPointer(wanted)
+      guard !wanted.isEmpty, wanted.isASCII, !wanted.contains(0x0D) else { return [] }
+      return [UInt8](unsafeUninitializedCapacity: wanted.count + 1) { bytes, count in
+        bytes[0] = 1
+        UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(bytes)[1...])
+          .copyMemory(from: wanted)
+        count = wanted.count + 1
+      }
+    }
+    if bytes.isEmpty { return nil }
     self.bytes = bytes
   }
 
@@ -26,8 +32,7 @@ struct PrefixOfIDs {
   func isSurely(in id: UnsafeRawBufferPointer) -> Bool {
     guard id.count >= bytes.count else { return false }
     return bytes.withUnsafeBytes { wanted in
-      for place in 0..<wanted.count where id[place] != wanted[place] { return false }
-      return id.count == wanted.count || id[wanted.count] < 0x80
+      id.begins(with: wanted) && (id.count == wanted.count || id[wanted.count] < 0x80)
     }
   }
 

@@ -34,9 +34,16 @@ final class RecordBuffer<R> {
     target.initialize(from: start! + place, count: 1)
   }
 
+  /// Makes room for so many more.
+  func reserve(_ more: Int) {
+    if count &+ more > capacity { _ = grow(to: max(count &+ more, capacity * 2)) }
+  }
+
   @inline(never)
-  private func grow() -> UnsafeMutablePointer<R> {
-    capacity = max(expected, capacity * 2)
+  private func grow() -> UnsafeMutablePointer<R> { grow(to: max(expected, capacity * 2)) }
+
+  private func grow(to wanted: Int) -> UnsafeMutablePointer<R> {
+    capacity = wanted
     let larger = UnsafeMutablePointer<R>.allocate(capacity: capacity)
     if let start {
       larger.moveInitialize(from: start, count: count)

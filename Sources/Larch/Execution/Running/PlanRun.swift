@@ -202,6 +202,13 @@ package final class PlanRun {
     }
   }
 
+  /// The key of the last row, if keys have what is selected and no record of the row was read.
+  @inline(__always)
+  var keyOfRow: UnsafeRawBufferPointer? {
+    guard isCovering, let current else { return nil }
+    return current._withUnsafeGuaranteedRef { $0.record == nil ? $0.key : nil }
+  }
+
   private func begunSelector() -> Unmanaged<RowSelector> {
     let made = RowSelector(self)
     ownedSelector = made

@@ -221,6 +221,8 @@ final class SortedRows: RowSource {
   /// they do not fit into memory.
   private func takeAllEntries() throws -> Bool {
     guard let rows = source as? IndexRows, rows.areAllEntries else { return false }
+    numbers.reserveCapacity(128)
+    keys.reserve(4096)
     let areTaken = try rows.scanner.forEachRun { key, ids in
       // Rows with keys are sorted by ids of eight bytes.
       for place in 0..<ids.count / 8 {

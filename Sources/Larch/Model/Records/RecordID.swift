@@ -83,6 +83,8 @@ private final class RecordIDKey<Owner>: KeyCoding<RecordID<Owner>>, @unchecked S
     return true
   }
 
+  override func optional() -> KeyCoding<RecordID<Owner>?> { OptionalRecordIDKey(self) }
+
   override var idKind: RecordIDKind? { .assigned }
 
   override func assigned(_ number: Int64) -> RecordID<Owner>? { RecordID(number) }
@@ -98,5 +100,19 @@ private final class RecordIDKey<Owner>: KeyCoding<RecordID<Owner>>, @unchecked S
     guard let number = Int64(idKey: key) else { return false }
     target.initialize(to: RecordID(number))
     return true
+  }
+}
+
+/// For a reference that may be nil. An optional of any type is looked up in the runtime for each value;
+/// this one's size is known.
+private final class OptionalRecordIDKey<Owner>: OptionalKey<RecordID<Owner>>, @unchecked Sendable {
+  override func write(_ value: RecordID<Owner>?, to writer: inout KeyWriter, isLast: Bool) {
+    guard let value else { return writer.appendNil() }
+    writer.appendPresent()
+    writer.append(int64: value.rawValue)
+  }
+
+  override func append(_ value: RecordID<Owner>?, to values: inout KeyValues) {
+    if let value { values.append(.signed(value.rawValue)) } else { values.append(.null) }
   }
 }

@@ -183,7 +183,7 @@ private enum FieldNodes {
   /// Key paths with run-time arguments (`\.tags[i]`) must not fill the memory.
   private static let limit = 4096
   private static let entries = Locked(Entries())
-  /// Those of `byIdentity` that are found without the lock.
+  /// Those of `byIdentity`, `ids` and `elements` that are found without the lock.
   private static let shortcuts = FieldShortcuts()
 
   static func find<Root, Value>(
@@ -204,14 +204,29 @@ private enum FieldNodes {
     _ kind: OfType, of type: Any.Type, _ make: () -> FieldNode<Root, Value>
   ) -> FieldNode<Root, Value> {
     let type = ObjectIdentifier(type)
-    let known = entries.withLock { kind == .id ? $0.ids[type] : $0.elements[type] }
+    // A type lives as long as the process, and no key path has its address.
+    let node =
+      shortcuts.find(base: nil, member: type, isFlattened: kind == .itself)
+      ?? keep(make(), kind, type)
     // Each is kept under its own type.
-    if let known { return unsafeDowncast(known, to: FieldNode<Root, Value>.self) }
-    let node = make()
-    entries.withLock { entries in
-      if kind == .id { entries.ids[type] = node } else { entries.elements[type] = node }
+    return unsafeDowncast(node, to: FieldNode<Root, Value>.self)
+  }
+
+  @inline(never)
+  private static func keep(
+    _ node: @autoclosure () -> AnyObject, _ kind: OfType, _ type: ObjectIdentifier
+  ) -> AnyObject {
+    if let known = entries.withLock({ kind == .id ? $0.ids[type] : $0.elements[type] }) {
+      return known
     }
-    return node
+    let made = node()
+    return entries.withLock { entries in
+      // Another thread may have been faster.
+      if let known = kind == .id ? entries.ids[type] : entries.elements[type] { return known }
+      if kind == .id { entries.ids[type] = made } else { entries.elements[type] = made }
+      shortcuts.keep(made, base: nil, member: type, isFlattened: kind == .itself)
+      return made
+    }
   }
 
   private static func find(_ key: Key) -> AnyObject? { entries.withLock { $0.byIdentity[key] } }

@@ -32,10 +32,14 @@ package enum FilterNode: Sendable {
 package final class FieldFilter: Sendable {
   package let field: FieldReference
   package let test: FieldTest
+  /// The values that the field must equal; none for another test. Beside the test, which is copied where it
+  /// is taken apart.
+  let wantedValues: [KeyValue]
 
   package init(_ field: FieldReference, _ test: FieldTest) {
     self.field = field
     self.test = test
+    wantedValues = if case .equal(let values) = test { values } else { [] }
   }
 }
 

@@ -16,19 +16,27 @@ public struct Selection<R: Record, Row>: Sendable {
   let mayBeInvalid: Bool
   /// Makes a row in its place.
   let make: @Sendable (SelectedValues, UnsafeMutablePointer<Row>) throws -> Void
+  /// The fields and their places in a row; nil if these are not known.
+  let elements: SelectedElements?
   /// Whether equal results are returned once.
   var isDistinct = false
 
   fileprivate init(
-    _ query: Query<R>, _ fields: [SelectedFieldDescription],
+    _ query: Query<R>, _ fields: [SelectedFieldDescription], _ elements: SelectedElements?,
     make: @escaping @Sendable (SelectedValues, UnsafeMutablePointer<Row>) throws -> Void
   ) {
     self.query = query
     self.fields = fields
-    // Closures: the runtime is asked for a key path each time.
-    let known = fields.compactMap { $0.reference }
+    self.elements = elements
+    var known: [FieldReference] = []
+    known.reserveCapacity(fields.count)
+    var mayBeInvalid = false
+    for field in fields {
+      if let reference = field.reference { known.append(reference) }
+      mayBeInvalid = mayBeInvalid || field.mayBeInvalid
+    }
     references = known.count == fields.count ? known : nil
-    mayBeInvalid = fields.contains { $0.mayBeInvalid }
+    self.mayBeInvalid = mayBeInvalid
     self.make = make
   }
 
@@ -108,19 +116,20 @@ final class SelectedField<R: Record, Value: Sendable>: SelectedElement, @uncheck
   /// That of the key, which keeps it: a row does not count references to it.
   let coding: Unmanaged<KeyCoding<Value>>?
   let read: @Sendable (R) -> Value
-
-  fileprivate var described: SelectedFieldDescription {
-    SelectedFieldDescription(
-      name: name, type: Value.self, reference: key?.field, mayBeInvalid: key?.mayBeInvalid ?? true)
-  }
+  fileprivate let described: SelectedFieldDescription
+  /// By whose address it is found.
+  private let keyPath: AnyKeyPath
 
   init(_ keyPath: any KeyPath<R, Value> & Sendable) {
+    self.keyPath = keyPath
     let node = FieldNode.of(keyPath)
     name = node.name
     let key = node.key
     self.key = key
     coding = key.map { Unmanaged.passUnretained($0.coding) }
     read = node.read
+    described = SelectedFieldDescription(
+      name: name, type: Value.self, reference: key?.field, mayBeInvalid: key?.mayBeInvalid ?? true)
     super.init(type: Value.self)
   }
 
@@ -148,6 +157,15 @@ final class SelectedField<R: Record, Value: Sendable>: SelectedElement, @uncheck
     try make(values, at: target.assumingMemoryBound(to: Value.self))
   }
 
+  override func make(
+    component: UnsafeRawBufferPointer, atRaw target: UnsafeMutableRawPointer
+  ) -> Bool {
+    guard let coding else { return false }
+    return coding._withUnsafeGuaranteedRef {
+      $0.make(component: component, at: target.assumingMemoryBound(to: Value.self))
+    }
+  }
+
   override func destroy(at target: UnsafeMutableRawPointer) {
     target.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
   }
@@ -159,17 +177,29 @@ class SelectedElement: @unchecked Sendable {
   fileprivate init(type: Any.Type) { self.type = type }
   fileprivate func make(_ values: SelectedValues, atRaw target: UnsafeMutableRawPointer) throws {}
   fileprivate func destroy(at target: UnsafeMutableRawPointer) {}
+
+  /// Makes the value from its bytes in a key; false if these do not determine it.
+  func make(component: UnsafeRawBufferPointer, atRaw target: UnsafeMutableRawPointer) -> Bool {
+    false
+  }
 }
 
-/// Makes tuples element by element in their memory: the type of the tuple would be looked up for
-/// each row.
-private final class TupleMaker: @unchecked Sendable {
+/// The fields of a result. They make tuples element by element in their memory: the type of the tuple would
+/// be looked up for each row.
+final class SelectedElements: @unchecked Sendable {
   private let owned: [SelectedElement]
   /// The same, so that a row does not count references to them, and where each is in the tuple.
   private let elements: UnsafeMutablePointer<(value: Unmanaged<SelectedElement>, offset: Int)>
 
+  /// The only field of a result, which is no tuple.
+  fileprivate init(_ element: SelectedElement) {
+    owned = [element]
+    elements = .allocate(capacity: 1)
+    elements.initialize(to: (value: Unmanaged.passUnretained(element), offset: 0))
+  }
+
   /// Nil if it is not known where the elements are.
-  init?(_ elements: [SelectedElement], _ tuple: Any.Type) {
+  fileprivate init?(_ elements: [SelectedElement], _ tuple: Any.Type) {
     guard let offsets = TupleLayout.offsets(of: elements.map { $0.type }, in: tuple) else {
       return nil
     }
@@ -183,7 +213,9 @@ private final class TupleMaker: @unchecked Sendable {
 
   deinit { elements.deallocate() }
 
-  func make(_ values: SelectedValues, at target: UnsafeMutableRawPointer) throws {
+  var count: Int { owned.count }
+
+  fileprivate func make(_ values: SelectedValues, at target: UnsafeMutableRawPointer) throws {
     var made = 0
     do {
       while made < owned.count {
@@ -192,10 +224,44 @@ private final class TupleMaker: @unchecked Sendable {
         made &+= 1
       }
     } catch {
-      for place in 0..<made { owned[place].destroy(at: target + elements[place].offset) }
+      destroy(first: made, at: target)
       throw error
     }
   }
+
+  /// Makes one element of a row from its bytes in a key; false if these do not determine it.
+  @inline(__always)
+  func make(
+    _ place: Int, component: UnsafeRawBufferPointer, at target: UnsafeMutableRawPointer
+  ) -> Bool {
+    let (element, offset) = elements[place]
+    return element._withUnsafeGuaranteedRef {
+      $0.make(component: component, atRaw: target + offset)
+    }
+  }
+
+  /// Destroys the first elements of a row that is not made to its end.
+  @inline(never)
+  func destroy(first count: Int, at target: UnsafeMutableRawPointer) {
+    for place in 0..<count { owned[place].destroy(at: target + elements[place].offset) }
+  }
+}
+
+/// The fields that were selected before, by the addresses of their key paths. To make one asks the runtime
+/// for five types.
+private let selectedFields = FieldShortcuts()
+
+private func selected<R: Record, Value: Sendable>(
+  _ keyPath: any KeyPath<R, Value> & Sendable
+) -> SelectedField<R, Value> {
+  let member = ObjectIdentifier(keyPath)
+  if let known = selectedFields.find(base: nil, member: member, isFlattened: false) {
+    // It keeps the key path, whose types are those of the field.
+    return unsafeDowncast(known, to: SelectedField<R, Value>.self)
+  }
+  let made = SelectedField(keyPath)
+  selectedFields.keep(made, base: nil, member: member, isFlattened: false)
+  return made
 }
 
 extension Query {
@@ -203,8 +269,10 @@ extension Query {
   public func select<Value: Sendable>(
     _ field: any KeyPath<R, Value> & Sendable
   ) -> Selection<R, Value> {
-    let field = SelectedField(field)
-    return Selection(self, [field.described]) { try field.make($0, at: $1) }
+    let field = selected(field)
+    return Selection(self, [field.described], SelectedElements(field)) {
+      try field.make($0, at: $1)
+    }
   }
 
   /// The values of these fields instead of the records, as tuples.
@@ -212,19 +280,25 @@ extension Query {
     _ first: any KeyPath<R, First> & Sendable, _ second: any KeyPath<R, Second> & Sendable,
     _ rest: repeat any KeyPath<R, each Rest> & Sendable
   ) -> Selection<R, (First, Second, repeat each Rest)> {
-    let first = SelectedField(first)
-    let second = SelectedField(second)
-    let rest = (repeat SelectedField(each rest))
-    var fields = [first.described, second.described]
-    var elements: [SelectedElement] = [first, second]
+    let first = selected(first)
+    let second = selected(second)
+    let rest = (repeat selected(each rest))
+    var fields: [SelectedFieldDescription] = []
+    var elements: [SelectedElement] = []
+    fields.reserveCapacity(4)
+    elements.reserveCapacity(4)
+    fields.append(first.described)
+    elements.append(first)
+    fields.append(second.described)
+    elements.append(second)
     for field in repeat each rest {
       fields.append(field.described)
       elements.append(field)
     }
-    if let maker = TupleMaker(elements, (First, Second, repeat each Rest).self) {
-      return Selection(self, fields) { try maker.make($0, at: $1) }
+    if let made = SelectedElements(elements, (First, Second, repeat each Rest).self) {
+      return Selection(self, fields, made) { try made.make($0, at: $1) }
     }
-    return Selection(self, fields) { values, target in
+    return Selection(self, fields, nil) { values, target in
       target.initialize(
         to: (
           try first.value(values), try second.value(values),

@@ -52,10 +52,12 @@ extension ReadTransaction {
     if query.limit != nil { return nil }
     return try withKey(query, of: type, for: .values([field])) { index, key, _, _ in
       guard key.isCovering, !key.isWhole else { return nil }
-      let range = KeyRange.beginning(with: KeyPrefix(context.planMemory.keyWriter))
-      guard let keys = try WholeKeys(index, [range], [field], context) else { return nil }
+      let prefix = context.planMemory.keyWriter.bytes
+      guard let keys = try WholeKeys(index, [], after: prefix.count, [field], context) else {
+        return nil
+      }
       var total = KeyTotal()
-      let isWhole = try keys.forEach(inOrderOfIDs: false) { bytes, count in
+      let isWhole = try keys.forEach(beginningWith: prefix) { bytes, count in
         if let bytes { total.add(keys.primitives[0], key: bytes, count) }
       }
       return isWhole ? total : nil
@@ -70,8 +72,8 @@ extension ReadTransaction {
     _ query: QueryDescription, of type: R.Type, for need: @autoclosure () -> QueryNeed,
     _ body: (IndexHandle, KeyOutline, CollectionHandle, LMDBTransaction) throws -> T?
   ) throws -> T? {
-    guard case .field(let filter) = query.filter, case .equal(let values) = filter.test,
-      values.count == 1, filter.isPlainlyNormal, mayBeAnsweredDirectly(query)
+    guard case .field(let filter) = query.filter, filter.wantedValues.count == 1,
+      filter.isPlainlyNormal, mayBeAnsweredDirectly(query)
     else { return nil }
     return try storage { transaction in
       let collection = try context.collection(of: type)
@@ -85,7 +87,9 @@ extension ReadTransaction {
       memory.keyWriter.clear()
       memory.keyWriter.foldsCase = component.isFolded
       // A cut key, or one of another form, is planned.
-      guard memory.keyWriter.append(values, as: component.form, isLast: key.isWhole),
+      guard
+        memory.keyWriter.append(
+          filter.wantedValues, as: component.form, isLast: key.isWhole),
         !memory.keyWriter.isCut
       else { return nil }
       return try body(index, key, collection, transaction)
@@ -109,7 +113,7 @@ extension ReadTransaction {
 private struct IDsOfKey: ~Copyable {
   /// The number of ids.
   let count: Int
-  /// Nil if the only id was found without it.
+  /// Nil if the ids were found without it.
   private var cursor: LMDBCursor?
   /// The length of ids of equal size, which LMDB returns a page at a time.
   private let width: Int?
@@ -125,14 +129,25 @@ private struct IDsOfKey: ~Copyable {
     _ context: TransactionContext, in transaction: LMDBTransaction
   ) throws {
     width = collection.stored.idKind.width
-    var id: UnsafeRawBufferPointer?
-    if let tree = context.trees.tree(of: index.database, in: transaction, isOften: false),
-      tree.find(key, &id)
-    {
-      count = id == nil ? 0 : 1
-      if let id { state = .only(id) }
-      cursor = nil
-      return
+    if let tree = context.trees.tree(of: index.database, in: transaction, isOften: false) {
+      // One by one: a cursor cannot be copied, so not into a tuple.
+      switch tree.values(of: key) {
+      case .absent:
+        count = 0
+        cursor = nil
+        return
+      case .found(.one(let id)):
+        count = 1
+        cursor = nil
+        state = .only(id)
+        return
+      case .found(.run(let ids, let width)) where width == self.width:
+        count = ids.count / width
+        cursor = nil
+        run = ids
+        return
+      case .found, .unclear: break
+      }
     }
     var cursor = try LMDBCursor(index.database, in: transaction)
     let entry = try cursor.seek(exactly: key)

@@ -42,6 +42,7 @@ extension ReadTransaction {
       let isWhole = prefix.bytes.withUnsafeBytes { start in
         end.withUnsafeBytes { end in
           tree.forEachLeaf(from: start, to: end) { leaf, places in
+            ids.reserve(places.count)
             for place in places {
               guard let node = tree.node(place, in: leaf), prefix.isSurely(in: node.key),
                 key.makeID(node.key, at: ids.next())

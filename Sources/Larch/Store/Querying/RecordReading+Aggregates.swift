@@ -147,6 +147,19 @@ extension RecordReading {
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> Value.Sum {
     let total = try total(TypedField.of(keyPath), of: query)
+    // The usual types, without an optional, for which the runtime would be asked. `Sum` is the type
+    // compared.
+    if Value.Sum.self == Int.self, let sum = Int(exactly: total.whole) {
+      return unsafeBitCast(sum, to: Value.Sum.self)
+    }
+    if Value.Sum.self == Double.self { return unsafeBitCast(total.real, to: Value.Sum.self) }
+    return try otherSum(total, of: R.self, Value.self)
+  }
+
+  @inline(never)
+  private func otherSum<R: Record, Value: SummableKey>(
+    _ total: KeyTotal, of type: R.Type, _: Value.Type
+  ) throws -> Value.Sum {
     guard let sum = Value.sum(total) else {
       throw KeyTotal.overflow(of: R.self)
     }

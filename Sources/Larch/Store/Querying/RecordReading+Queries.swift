@@ -5,13 +5,9 @@ extension RecordReading {
   ///
   /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: reads no record if an index answers the whole filter.
+  @inlinable  // As the verbs of `Request`.
   public func ids<R: Record>(_ query: Query<R>) throws -> [R.ID] {
-    try _reading { tx in
-      if let ids = try tx.idsOfPrefix(query.details, of: R.self) { return ids }
-      return try tx.run(query.details, of: R.self, for: .ids, isAll: true) { run, access in
-        try access.ids(of: run, limit: query.details.limit)
-      }
-    }
+    try _reading { try $0.allIDs(query) }
   }
 
   /// The next records of the query, up to its limit, and the token for the page after them.
@@ -49,6 +45,17 @@ extension RecordReading {
         }
         return Page(records: records, next: nil)
       }
+    }
+  }
+}
+
+extension ReadTransaction {
+  /// See ``RecordReading/ids(_:)``.
+  @usableFromInline
+  final func allIDs<R: Record>(_ query: Query<R>) throws -> [R.ID] {
+    if let ids = try idsOfPrefix(query.details, of: R.self) { return ids }
+    return try run(query.details, of: R.self, for: .ids, isAll: true) { run, access in
+      try access.ids(of: run, limit: query.details.limit)
     }
   }
 }

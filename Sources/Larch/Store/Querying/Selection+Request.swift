@@ -124,7 +124,13 @@ extension Selection: RunnableRequest {
 private final class SelectedRows<R: Record, Row> {
   private let selection: Selection<R, Row>
   private let run: PlanRun
-  private let values: SelectedRow<R>
+  private let access: RecordAccess<R>
+  /// Makes most rows of an index that has every field.
+  private let keyed: KeyedValues?
+  /// The values of the other rows.
+  private lazy var values = SelectedRow(run, access, isKeyed: selection.references != nil)
+  /// The row that was made last.
+  @exclusivity(unchecked) private(set) var last: QueryRow?
   @exclusivity(unchecked) private var left: Int
   @exclusivity(unchecked) private var toSkip: Int
   @exclusivity(unchecked) private var seen: Set<[AnyHashable]> = []
@@ -135,13 +141,18 @@ private final class SelectedRows<R: Record, Row> {
   ) {
     self.selection = selection
     self.run = run
-    values = SelectedRow(run, access, isKeyed: selection.references != nil)
+    self.access = access
+    keyed =
+      if !selection.isDistinct, let elements = selection.elements,
+        let references = selection.references
+      {
+        KeyedValues(elements, references, run)
+      } else {
+        nil
+      }
     left = details.limit ?? .max
     toSkip = selection.isDistinct ? details.offset : 0
   }
-
-  /// The row that was made last.
-  var last: QueryRow? { values.row }
 
   /// Makes the next row in its place; false after the last one.
   func make(at target: UnsafeMutablePointer<Row>) throws -> Bool {
@@ -189,6 +200,10 @@ private final class SelectedRows<R: Record, Row> {
   private func make(
     _ row: QueryRow, at target: UnsafeMutablePointer<Row>, unlessSeen mayRepeat: Bool
   ) throws -> Bool {
+    last = row
+    if let keyed, let key = run.keyOfRow, try keyed.make(key, at: UnsafeMutableRawPointer(target)) {
+      return true
+    }
     values.begin(row, isDistinct: mayRepeat)
     try selection.make(values, target)
     if !mayRepeat || seen.insert(values.hashed).inserted { return true }
@@ -202,7 +217,7 @@ private final class SelectedRow<R: Record>: SelectedValues {
   private let run: PlanRun
   private let access: RecordAccess<R>
   private let isKeyed: Bool
-  @exclusivity(unchecked) private(set) var row: QueryRow?
+  @exclusivity(unchecked) private var row: QueryRow?
   @exclusivity(unchecked) private var isDistinct = false
   @exclusivity(unchecked) private var place = 0
   /// The record of the row, if it was needed.

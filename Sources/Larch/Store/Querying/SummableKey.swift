@@ -96,16 +96,6 @@ extension SummableKey {
   /// The sum in its type: of integers exact, nil if the type cannot hold it; of decimals as Swift
   /// adds them in the order of the query; of others summed as Double in that order, then rounded.
   static func sum(_ total: KeyTotal) -> Sum? {
-    // The usual types, without asking the runtime what they are. `Sum` is the type compared.
-    if Sum.self == Int.self {
-      guard let sum = Int(exactly: total.whole) else { return nil }
-      return unsafeBitCast(sum, to: Sum.self)
-    }
-    if Sum.self == Double.self { return unsafeBitCast(total.real, to: Sum.self) }
-    return otherSum(total)
-  }
-
-  private static func otherSum(_ total: KeyTotal) -> Sum? {
     switch Sum.self {
     case let type as any FixedWidthInteger.Type: type.init(exactly: total.whole) as? Sum
     case let type as any BinaryFloatingPoint.Type: type.init(total.real) as? Sum

@@ -4,7 +4,7 @@ final class WholeKeys {
   let primitives: [KeyForm.Primitive]
   let components: [Int]
   /// The number of keys so far.
-  private(set) var count = 0
+  @exclusivity(unchecked) private(set) var count = 0
   private let schema: IndexSchema
   private let tree: MappedTree
   private let ranges: [KeyRange]
@@ -16,10 +16,12 @@ final class WholeKeys {
 
   /// Nil if the keys do not have the fields, or are not in the map.
   ///
-  /// - Parameter keyFilter: what is tested on each key.
+  /// - Parameters:
+  ///   - first: the number of bytes of the first component, if it is the same in all keys.
+  ///   - keyFilter: what is tested on each key.
   init?(
-    _ index: IndexHandle, _ ranges: [KeyRange], _ fields: [FieldReference],
-    keyFilter: [FilterNode] = [], _ context: TransactionContext
+    _ index: IndexHandle, _ ranges: [KeyRange], after first: Int? = nil,
+    _ fields: [FieldReference], keyFilter: [FilterNode] = [], _ context: TransactionContext
   ) throws {
     var (primitives, components) = ([KeyForm.Primitive](), [Int]())
     for field in fields {
@@ -40,8 +42,8 @@ final class WholeKeys {
     schema = index.schema
     place =
       keyFilter.isEmpty && components.count == 1
-      ? index.schema.place(ofComponent: components[0]) : nil
-    let parts = place == nil ? KeyComponents(index.schema) : nil
+      ? schema.place(ofComponent: components[0], after: first) : nil
+    let parts = place == nil ? KeyComponents(schema) : nil
     self.parts = parts
     filter = keyFilter.isEmpty ? nil : parts.map { KeyFilterProgram(keyFilter, index.schema, $0) }
   }
@@ -53,33 +55,33 @@ final class WholeKeys {
   ///   should be.
   func forEachKey(_ body: (KeyComponents, Int) throws -> Bool) throws -> Bool {
     let parts = parts ?? KeyComponents(schema)
-    return try forEachLeaf { leaf, places in
-      count += places.count
-      for place in places {
-        guard let node = tree.node(place, in: leaf) else { return false }
-        parts.open(node.key)
-        if let filter {
-          let outcome = try filter.test()
-          if outcome == .no { continue }
-          if outcome == .unknown { return false }
+    return try forEachRange { lower, upper in
+      try tree.forEachLeaf(from: lower, to: upper) { leaf, places in
+        count += places.count
+        for place in places {
+          guard let node = tree.node(place, in: leaf) else { return false }
+          parts.open(node.key)
+          if let filter {
+            let outcome = try filter.test()
+            if outcome == .no { continue }
+            if outcome == .unknown { return false }
+          }
+          let entries = tree.tree.hasDuplicates ? tree.entries(of: node, in: leaf) : 1
+          guard let entries = Int(exactly: entries), try body(parts, entries) else { return false }
         }
-        let entries = tree.tree.hasDuplicates ? tree.entries(of: node, in: leaf) : 1
-        guard let entries = Int(exactly: entries), try body(parts, entries) else { return false }
+        return true
       }
-      return true
     }
   }
 
   @inline(__always)
-  private func forEachLeaf(
-    _ visit: (PageHeader, Range<Int>) throws -> Bool
+  private func forEachRange(
+    _ body: (_ lower: UnsafeRawBufferPointer, _ upper: UnsafeRawBufferPointer?) throws -> Bool
   ) throws -> Bool {
     for range in ranges where !range.isEmpty {
       let isWhole = try range.lower.withUnsafeBytes { lower in
-        guard let upper = range.upper else {
-          return try tree.forEachLeaf(from: lower, to: nil, visit)
-        }
-        return try upper.withUnsafeBytes { try tree.forEachLeaf(from: lower, to: $0, visit) }
+        guard let upper = range.upper else { return try body(lower, nil) }
+        return try upper.withUnsafeBytes { try body(lower, $0) }
       }
       guard isWhole else { return false }
     }
@@ -96,12 +98,33 @@ final class WholeKeys {
   func forEach(
     inOrderOfIDs: Bool, _ body: (UnsafeRawBufferPointer?, Int) -> Void
   ) throws -> Bool {
+    var lastID: UnsafeRawBufferPointer?
+    return try forEachRange { try forEach(from: $0, to: $1, inOrderOfIDs, &lastID, body) }
+  }
+
+  /// The same for the keys that begin with some bytes, in any order of ids.
+  @inline(__always)
+  func forEach(
+    beginningWith prefix: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer?, Int) -> Void
+  ) throws -> Bool {
+    try withUnsafeTemporaryAllocation(byteCount: KeyWriter.keyLimit, alignment: 1) { memory in
+      var lastID: UnsafeRawBufferPointer?
+      let end = KeyRange.successor(ofPrefix: prefix, in: memory)
+      return try forEach(from: prefix, to: end, false, &lastID, body)
+    }
+  }
+
+  /// - Parameter lastID: the id of the last key, if ids must be in order.
+  @inline(__always)
+  private func forEach(
+    from lower: UnsafeRawBufferPointer, to upper: UnsafeRawBufferPointer?, _ inOrderOfIDs: Bool,
+    _ lastID: inout UnsafeRawBufferPointer?, _ body: (UnsafeRawBufferPointer?, Int) -> Void
+  ) throws -> Bool {
     let (tree, component, components, filter) = (tree, components[0], parts, filter)
     let fixed = self.place
     let hasDuplicates = tree.tree.hasDuplicates
     if inOrderOfIDs, !hasDuplicates { return false }
-    var lastID: UnsafeRawBufferPointer?
-    return try forEachLeaf { leaf, places in
+    return try tree.forEachLeaf(from: lower, to: upper) { leaf, places in
       count += places.count
       for place in places {
         guard let node = tree.node(place, in: leaf) else { return false }
@@ -136,9 +159,12 @@ final class WholeKeys {
 
 extension IndexSchema {
   /// The place of a component in each key, if it and all before it have one size.
-  fileprivate func place(ofComponent component: Int) -> Range<Int>? {
-    var end = 0
-    for place in 0...component {
+  ///
+  /// - Parameter first: the size of the first one, if it is the same in all keys.
+  fileprivate func place(ofComponent component: Int, after first: Int?) -> Range<Int>? {
+    if first != nil, component == 0 { return nil }
+    var end = first ?? 0
+    for place in (first == nil ? 0 : 1)...component {
       guard let (primitive, isOptional) = fields[place].form.simple, !isOptional,
         let width = primitive.keyWidth
       else { return nil }
