@@ -35,10 +35,11 @@ Store/Associations: Keeping Opening Querying Saving Transactions
 Store/AsyncWriting: Opening Transactions
 Store/Deleting: Querying Saving Transactions
 Store/Files: Opening Transactions
+Store/Grouping: Keeping Querying Transactions
 Store/Integrity: Associations Files Opening Transactions
-Store/Keeping: Querying Transactions
+Store/Keeping: Grouping Querying Transactions
 Store/Migrations: Integrity Opening Querying Saving Transactions
-Store/Observing: Keeping Opening Querying Transactions
+Store/Observing: Grouping Keeping Opening Querying Transactions
 Store/Opening: AsyncWriting Files Integrity Migrations Querying Saving Transactions
 Store/Querying: Deleting Keeping Opening Saving Transactions
 Store/Saving: Associations Deleting Querying Transactions

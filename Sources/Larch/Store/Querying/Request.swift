@@ -7,7 +7,7 @@
 /// let staff = adults.joined(with: Company.all, on: \.companyID)   // Join: pairs
 /// let companies = Company.all.with(Company.people)     // WithRelated: records with their own
 /// let cities = adults.sectioned(by: \.city)            // Sectioned: records in sections
-/// let sizes = adults.grouped(by: \.city).select(.count)  // Grouped: figures of groups
+/// let sizes = adults.grouped(by: \.city).select(.count)  // Grouped: aggregates of groups
 /// let named = adults.changes(of: \.name)               // ChangesOf: records, for an observer
 /// ```
 ///

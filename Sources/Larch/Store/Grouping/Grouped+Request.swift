@@ -57,9 +57,9 @@ extension Grouped: RunnableRequest {
   @usableFromInline
   func planText(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
     let names = parts.fields.map(\.name).joined(separator: ", ")
-    let figures = parts.figures.map(\.name).joined(separator: ", ")
+    let aggregates = parts.aggregates.map(\.name).joined(separator: ", ")
     return try tx.explain(query, for: need, running: running)
-      + "\ngroups by \(names): \(figures)"
+      + "\ngroups by \(names): \(aggregates)"
   }
 
   private var mayHaveRows: Bool {
@@ -73,20 +73,21 @@ extension Grouped: RunnableRequest {
 
   private var need: QueryNeed {
     // Counts of one field can jump from group to group.
-    if parts.fields.count == 1, parts.figures.allSatisfy({ $0.field == nil }), !query.details.isPart
+    if parts.fields.count == 1, parts.aggregates.allSatisfy({ $0.field == nil }),
+      !query.details.isPart
     {
       return .counts(parts.fields[0])
     }
-    let fields = parts.fields + parts.figures.compactMap(\.field)
+    let fields = parts.fields + parts.aggregates.compactMap(\.field)
     return parts.needsOrder || query.details.isPart ? .fields(fields) : .values(fields)
   }
 
-  /// All groups of the query, with their figures.
+  /// All groups of the query, with their aggregates.
   private func groups(in tx: ReadTransaction) throws -> GroupRun<R, Row> {
-    let selected = parts.fields + parts.figures.compactMap(\.field)
+    let selected = parts.fields + parts.aggregates.compactMap(\.field)
     var next = parts.fields.count
-    let places: [Int?] = parts.figures.map { figure in
-      guard figure.field != nil else { return nil }
+    let places: [Int?] = parts.aggregates.map { aggregate in
+      guard aggregate.field != nil else { return nil }
       next += 1
       return next - 1
     }

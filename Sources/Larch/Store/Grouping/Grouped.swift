@@ -1,4 +1,4 @@
-/// Figures of the records of a query, group by group: those with the same values of some fields are a
+/// Aggregates of the records of a query, group by group: those with the same values of some fields are a
 /// group.
 ///
 /// ```swift
@@ -11,7 +11,7 @@
 /// ```
 ///
 /// A row is a tuple of the `key`, which is the value of the field or a tuple of the values of several, and
-/// the figures. Rows come in the order of the fields, each ascending. Running it keeps all groups in memory.
+/// the aggregates. Rows come in the order of the fields, each ascending. Running it keeps all groups in memory.
 ///
 /// Created by `Grouping.select`.
 public struct Grouped<R: Record, Row>: Sendable {
@@ -55,7 +55,7 @@ public struct Grouped<R: Record, Row>: Sendable {
   }
 }
 
-/// The records of a query in groups, of which `select` chooses the figures: up to six.
+/// The records of a query in groups, of which `select` chooses the aggregates: up to six.
 ///
 /// Created by ``Query/grouped(by:)``.
 public struct Grouping<R: Record, Key>: Sendable {
@@ -78,7 +78,7 @@ public struct Grouping<R: Record, Key>: Sendable {
 
   /// - Parameter makeRow: begins a run; returns what makes the row of a group.
   fileprivate func request<Row>(
-    _ figures: [FigureDescription],
+    _ aggregates: [AggregateDescription],
     _ makeRow:
       @escaping @Sendable (
         _ key: @escaping (Int) throws -> Key, _ columns: inout GroupColumns<R>
@@ -88,25 +88,25 @@ public struct Grouping<R: Record, Key>: Sendable {
     return Grouped(
       query,
       GroupParts(
-        fields: fields, figures: figures, comparison: equality.rows(figures.map(\.type))
+        fields: fields, aggregates: aggregates, comparison: equality.rows(aggregates.map(\.type))
       ) {
         var columns = GroupColumns<R>()
         let key = begin(&columns)
         let row = makeRow(key, &columns)
-        return GroupRun(table: GroupTable(columns.fields, columns.figures), row: row)
+        return GroupRun(table: GroupTable(columns.fields, columns.aggregates), row: row)
       })
   }
 }
 
 extension Grouping {
-  /// A figure of each group.
+  /// An aggregate of each group.
   ///
   /// ```swift
   /// let sales = Order.all.grouped(by: \.city).select(.sum(\.amount))
   /// for (city, sum) in try store.fetch(sales) { print(city, sum) }
   /// ```
   public func select<A: Sendable>(
-    _ a: Figure<R, A>
+    _ a: GroupAggregate<R, A>
   ) -> Grouped<R, (key: Key, A)> {
     request([a.described]) { key, columns in
       let a = columns.begin(a)
@@ -114,9 +114,9 @@ extension Grouping {
     }
   }
 
-  /// Two figures of each group.
+  /// Two aggregates of each group.
   public func select<A: Sendable, B: Sendable>(
-    _ a: Figure<R, A>, _ b: Figure<R, B>
+    _ a: GroupAggregate<R, A>, _ b: GroupAggregate<R, B>
   ) -> Grouped<R, (key: Key, A, B)> {
     request([a.described, b.described]) { key, columns in
       let (a, b) = (columns.begin(a), columns.begin(b))
@@ -124,9 +124,9 @@ extension Grouping {
     }
   }
 
-  /// Three figures of each group.
+  /// Three aggregates of each group.
   public func select<A: Sendable, B: Sendable, C: Sendable>(
-    _ a: Figure<R, A>, _ b: Figure<R, B>, _ c: Figure<R, C>
+    _ a: GroupAggregate<R, A>, _ b: GroupAggregate<R, B>, _ c: GroupAggregate<R, C>
   ) -> Grouped<R, (key: Key, A, B, C)> {
     request([a.described, b.described, c.described]) { key, columns in
       let (a, b, c) = (columns.begin(a), columns.begin(b), columns.begin(c))
@@ -134,9 +134,10 @@ extension Grouping {
     }
   }
 
-  /// Four figures of each group.
+  /// Four aggregates of each group.
   public func select<A: Sendable, B: Sendable, C: Sendable, D: Sendable>(
-    _ a: Figure<R, A>, _ b: Figure<R, B>, _ c: Figure<R, C>, _ d: Figure<R, D>
+    _ a: GroupAggregate<R, A>, _ b: GroupAggregate<R, B>, _ c: GroupAggregate<R, C>,
+    _ d: GroupAggregate<R, D>
   ) -> Grouped<R, (key: Key, A, B, C, D)> {
     request([a.described, b.described, c.described, d.described]) { key, columns in
       let (a, b, c, d) = (columns.begin(a), columns.begin(b), columns.begin(c), columns.begin(d))
@@ -149,9 +150,10 @@ extension Grouping {
     }
   }
 
-  /// Five figures of each group.
+  /// Five aggregates of each group.
   public func select<A: Sendable, B: Sendable, C: Sendable, D: Sendable, E: Sendable>(
-    _ a: Figure<R, A>, _ b: Figure<R, B>, _ c: Figure<R, C>, _ d: Figure<R, D>, _ e: Figure<R, E>
+    _ a: GroupAggregate<R, A>, _ b: GroupAggregate<R, B>, _ c: GroupAggregate<R, C>,
+    _ d: GroupAggregate<R, D>, _ e: GroupAggregate<R, E>
   ) -> Grouped<R, (key: Key, A, B, C, D, E)> {
     request([a.described, b.described, c.described, d.described, e.described]) { key, columns in
       let (a, b, c, d, e) = (
@@ -166,10 +168,11 @@ extension Grouping {
     }
   }
 
-  /// Six figures of each group.
+  /// Six aggregates of each group.
   public func select<A: Sendable, B: Sendable, C: Sendable, D: Sendable, E: Sendable, F: Sendable>(
-    _ a: Figure<R, A>, _ b: Figure<R, B>, _ c: Figure<R, C>, _ d: Figure<R, D>, _ e: Figure<R, E>,
-    _ f: Figure<R, F>
+    _ a: GroupAggregate<R, A>, _ b: GroupAggregate<R, B>, _ c: GroupAggregate<R, C>,
+    _ d: GroupAggregate<R, D>, _ e: GroupAggregate<R, E>,
+    _ f: GroupAggregate<R, F>
   ) -> Grouped<R, (key: Key, A, B, C, D, E, F)> {
     request([a.described, b.described, c.described, d.described, e.described, f.described]) {
       key, columns in
@@ -188,7 +191,7 @@ extension Grouping {
 }
 
 extension Query {
-  /// The records with the same value of a field, as a group each. `select` then chooses the figures of each
+  /// The records with the same value of a field, as a group each. `select` then chooses the aggregates of each
   /// group.
   ///
   /// ```swift
@@ -306,7 +309,7 @@ struct GroupField<R: Record, Value: IndexKey & Sendable>: Sendable {
 /// What is begun for a run.
 struct GroupColumns<R: Record> {
   private(set) var fields: [AnyGroupColumn<R>] = []
-  private(set) var figures: [AnyFigureColumn<R>] = []
+  private(set) var aggregates: [AnyAggregateColumn<R>] = []
 
   mutating func begin<Value>(_ field: GroupField<R, Value>) -> GroupColumn<R, Value> {
     let column = GroupColumn(field)
@@ -314,9 +317,9 @@ struct GroupColumns<R: Record> {
     return column
   }
 
-  mutating func begin<Value>(_ figure: Figure<R, Value>) -> FigureColumn<R, Value> {
-    let column = figure.makeColumn()
-    figures.append(column)
+  mutating func begin<Value>(_ aggregate: GroupAggregate<R, Value>) -> AggregateColumn<R, Value> {
+    let column = aggregate.makeColumn()
+    aggregates.append(column)
     return column
   }
 }
@@ -324,20 +327,21 @@ struct GroupColumns<R: Record> {
 /// What a request for groups is made of, beside its query.
 final class GroupParts<R: Record, Row>: Sendable {
   let fields: [FieldReference]
-  let figures: [FigureDescription]
+  let aggregates: [AggregateDescription]
   let comparison: ValueComparison<[Row]>
   /// Begins with no groups.
   let make: @Sendable () -> GroupRun<R, Row>
 
-  /// Whether the order of the records matters to a figure.
-  var needsOrder: Bool { figures.contains { $0.needsOrder } }
+  /// Whether the order of the records matters to an aggregate.
+  var needsOrder: Bool { aggregates.contains { $0.needsOrder } }
 
   init(
-    fields: [FieldReference], figures: [FigureDescription], comparison: ValueComparison<[Row]>,
+    fields: [FieldReference], aggregates: [AggregateDescription],
+    comparison: ValueComparison<[Row]>,
     make: @escaping @Sendable () -> GroupRun<R, Row>
   ) {
     self.fields = fields
-    self.figures = figures
+    self.aggregates = aggregates
     self.comparison = comparison
     self.make = make
   }

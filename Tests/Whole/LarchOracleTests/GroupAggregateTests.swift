@@ -9,10 +9,10 @@ extension GroupRecord {
   var parity: Int { number % 2 }
 }
 
-/// The figures of groups are those of the array, with every index and without.
-@Suite("Figures of groups")
-struct GroupFigureTests {
-  @Test("Figures by one field and by several equal the array, at random", arguments: 1...6)
+/// The aggregates of groups are those of the array, with every index and without.
+@Suite("Aggregates of groups")
+struct GroupAggregateTests {
+  @Test("Aggregates by one field and by several equal the array, at random", arguments: 1...6)
   func random(seed: UInt64) throws {
     try Self.check(NoGroupIndexes.self, seed)
     try Self.check(FirstGroupIndexes.self, seed)
@@ -56,7 +56,7 @@ struct GroupFigureTests {
       let text = "\(L.name), seed \(seed), query \(number): \(name), \(order)"
       let seed = random.next()
       try store.read { tx throws in
-        try GroupFigureCheck(tx: tx, query: query, rows: rows, seed: seed, text: text).run()
+        try GroupAggregateCheck(tx: tx, query: query, rows: rows, seed: seed, text: text).run()
       }
     }
     // A write sees its own changes in the same way.
@@ -66,7 +66,7 @@ struct GroupFigureTests {
         try tx.insert(&record)
       }
       let rows = try tx.fetch(R.all)
-      try GroupFigureCheck(tx: tx, query: R.all, rows: rows, seed: seed, text: "write").run()
+      try GroupAggregateCheck(tx: tx, query: R.all, rows: rows, seed: seed, text: "write").run()
     }
   }
 
@@ -180,7 +180,7 @@ struct GroupFigureTests {
       let saved = changed
       try await store.write { tx in try tx.update(saved) }
     }
-    try await save { $0.weight = 5 }  // no figure has it
+    try await save { $0.weight = 5 }  // no aggregate has it
     try await save { $0.amount = 50 }
     #expect(try await values.next()?.rows.map(\.2) == [9, 50])
     try await store.write { tx in try tx.delete(sale) }
@@ -189,7 +189,7 @@ struct GroupFigureTests {
 }
 
 /// Several requests for the groups of one query.
-private struct GroupFigureCheck<L: GroupIndexes> {
+private struct GroupAggregateCheck<L: GroupIndexes> {
   typealias R = GroupRecord<L>
 
   let tx: ReadTransaction
@@ -292,10 +292,10 @@ private struct GroupFigureCheck<L: GroupIndexes> {
 
   /// - Parameters:
   ///   - values: the elements of a row.
-  ///   - figures: the figures of records.
+  ///   - aggregates: the aggregates of records.
   private func check<Row>(
     _ request: Grouped<R, Row>, _ keys: [Key], _ values: @escaping @Sendable (Row) -> [Any?],
-    _ figures: ([R]) -> [Any?]
+    _ aggregates: ([R]) -> [Any?]
   ) throws {
     func compare(_ a: R, _ b: R) -> Int {
       for key in keys {
@@ -316,7 +316,7 @@ private struct GroupFigureCheck<L: GroupIndexes> {
       }
     }
     let wanted = groups.map { group in
-      (keys.map { group[0][keyPath: $0.field] as Any? } + figures(group)).map(groupSign)
+      (keys.map { group[0][keyPath: $0.field] as Any? } + aggregates(group)).map(groupSign)
     }
     let sign: @Sendable (Row) -> [String] = { values($0).map(groupSign) }
     let name = "groups by \(keys.map(\.field)), \(text)"

@@ -1,7 +1,7 @@
-// What the figures of groups are collected in: an object for each figure, with the state of each group.
+// What the aggregates of groups are collected in: an object for each aggregate, with the state of each group.
 
-/// The value of one figure of each group, without its type.
-class AnyFigureColumn<R: Record> {
+/// The value of one aggregate of each group, without its type.
+class AnyAggregateColumn<R: Record> {
   /// Adds a group without records.
   func begin() {}
 
@@ -21,8 +21,8 @@ class AnyFigureColumn<R: Record> {
   func endOfKeys() -> Bool { true }
 }
 
-/// The same with the type of the figure.
-class FigureColumn<R: Record, Value>: AnyFigureColumn<R> {
+/// The same with the type of the aggregate.
+class AggregateColumn<R: Record, Value>: AnyAggregateColumn<R> {
   func value(of group: Int) throws -> Value {
     // Only Larch makes columns, and each overrides this.
     preconditionFailure("\(Self.self) has no values.")
@@ -30,7 +30,7 @@ class FigureColumn<R: Record, Value>: AnyFigureColumn<R> {
 }
 
 /// The number of records.
-final class CountColumn<R: Record>: FigureColumn<R, Int> {
+final class CountColumn<R: Record>: AggregateColumn<R, Int> {
   private var counts: [Int] = []
 
   override func begin() { counts.append(0) }
@@ -49,7 +49,7 @@ final class CountColumn<R: Record>: FigureColumn<R, Int> {
 }
 
 /// A sum or a mean.
-final class TotalColumn<R: Record, Field: SummableKey, Value>: FigureColumn<R, Value> {
+final class TotalColumn<R: Record, Field: SummableKey, Value>: AggregateColumn<R, Value> {
   private let keyPath: any KeyPath<R, Field> & Sendable
   private let coding = Field.keyCoding
   private let result: (KeyTotal) throws -> Value
@@ -79,7 +79,7 @@ final class TotalColumn<R: Record, Field: SummableKey, Value>: FigureColumn<R, V
 }
 
 /// The least or the greatest value.
-final class ExtremeColumn<R: Record, Field: IndexKey, Value>: FigureColumn<R, Value?> {
+final class ExtremeColumn<R: Record, Field: IndexKey, Value>: AggregateColumn<R, Value?> {
   private let keyPath: any KeyPath<R, Field> & Sendable
   private let coding = Field.keyCoding
   private let descends: Bool

@@ -46,19 +46,19 @@ final class GroupColumn<R: Record, Value: IndexKey & Sendable>: AnyGroupColumn<R
   }
 }
 
-/// The groups of records that were read so far, each with its figures.
+/// The groups of records that were read so far, each with its aggregates.
 final class GroupTable<R: Record> {
   private let fields: [AnyGroupColumn<R>]
-  private let figures: [AnyFigureColumn<R>]
+  private let aggregates: [AnyAggregateColumn<R>]
   private(set) var count = 0
   /// The number of each group by the bytes of its values.
   private var numbers = ByteTable()
   private var writer = KeyWriter(keepsWhole: true)
   private var bytes = ByteBuffer()
 
-  init(_ fields: [AnyGroupColumn<R>], _ figures: [AnyFigureColumn<R>]) {
+  init(_ fields: [AnyGroupColumn<R>], _ aggregates: [AnyAggregateColumn<R>]) {
     self.fields = fields
-    self.figures = figures
+    self.aggregates = aggregates
   }
 
   /// The numbers of the groups, ascending by the values of their fields.
@@ -78,7 +78,7 @@ final class GroupTable<R: Record> {
   }
 
   private func beginGroup() {
-    for figure in figures { figure.begin() }
+    for aggregate in aggregates { aggregate.begin() }
     count += 1
   }
 
@@ -97,20 +97,20 @@ final class GroupTable<R: Record> {
 
   // MARK: Group by group
 
-  /// Adds a group with a number of records, if the figures are nothing but that.
+  /// Adds a group with a number of records, if the aggregates are nothing but that.
   ///
   /// - Parameter record: returns one of the records.
   func add(_ values: [KeyValue], _ records: Int, _ record: () throws -> R) throws {
     try fields[0].add(values, record)
     beginGroup()
-    for figure in figures { figure.add(.bool, key: nil, records, to: count - 1) }
+    for aggregate in aggregates { aggregate.add(.bool, key: nil, records, to: count - 1) }
   }
 
   // MARK: Row by row
 
-  /// Adds all rows of a run that selects the fields, and then those of the figures.
+  /// Adds all rows of a run that selects the fields, and then those of the aggregates.
   ///
-  /// - Parameter places: the place of the field of each figure in the selection.
+  /// - Parameter places: the place of the field of each aggregate in the selection.
   func addRows(_ run: PlanRun, _ access: RecordAccess<R>, _ places: [Int?]) throws {
     var keys: [[KeyValue]] = Array(repeating: [], count: fields.count)
     while let row = try run.next() {
@@ -134,16 +134,16 @@ final class GroupTable<R: Record> {
         for place in fields.indices { try fields[place].add(keys[place], record) }
         beginGroup()
       }
-      for (place, figure) in figures.enumerated() {
+      for (place, aggregate) in aggregates.enumerated() {
         let known = try places[place].flatMap { try run.value(of: $0) }
-        try figure.add(known, to: group, record)
+        try aggregate.add(known, to: group, record)
       }
     }
   }
 
   // MARK: Key by key
 
-  /// Adds all keys of an index that has the fields and those of the figures.
+  /// Adds all keys of an index that has the fields and those of the aggregates.
   ///
   /// - Returns: false if keys are not enough. The table cannot be used then.
   func addKeys(_ keys: WholeKeys, _ places: [Int?]) throws -> Bool {
@@ -174,19 +174,20 @@ final class GroupTable<R: Record> {
           beginGroup()
         }
       }
-      for (place, figure) in figures.enumerated() {
+      for (place, aggregate) in aggregates.enumerated() {
         guard let field = places[place] else {
-          figure.add(.bool, key: nil, entries, to: group)
+          aggregate.add(.bool, key: nil, entries, to: group)
           continue
         }
         switch try components.component(keys.components[field]) {
         case .cut: return false
-        case .null: figure.add(keys.primitives[field], key: nil, entries, to: group)
-        case .value(let bytes): figure.add(keys.primitives[field], key: bytes, entries, to: group)
+        case .null: aggregate.add(keys.primitives[field], key: nil, entries, to: group)
+        case .value(let bytes):
+          aggregate.add(keys.primitives[field], key: bytes, entries, to: group)
         }
       }
       return true
     }
-    return isWhole && isReadable && figures.allSatisfy { $0.endOfKeys() }
+    return isWhole && isReadable && aggregates.allSatisfy { $0.endOfKeys() }
   }
 }
