@@ -1,7 +1,8 @@
 // What the aggregates of groups are collected in: an object for each aggregate, with the state of each group.
 
-/// The value of one aggregate of each group, without its type.
-class AnyAggregateColumn<R: Record> {
+/// The value of one aggregate of each group, without its type and that of the records: classes with
+/// those would be looked up in the runtime for each record.
+class AnyAggregateColumn {
   /// Adds a group without records.
   func begin() {}
 
@@ -9,8 +10,8 @@ class AnyAggregateColumn<R: Record> {
   ///
   /// - Parameters:
   ///   - known: the value of the field; nil if only the record has it.
-  ///   - record: returns the decoded record.
-  func add(_ known: KeyValue?, to group: Int, _ record: () throws -> R) throws {}
+  ///   - record: returns where the decoded record is.
+  func add(_ known: KeyValue?, to group: Int, _ record: () throws -> UnsafeRawPointer) throws {}
 
   /// Adds several records whose key has this value; nil for nil.
   func add(
@@ -22,7 +23,7 @@ class AnyAggregateColumn<R: Record> {
 }
 
 /// The same with the type of the aggregate.
-class AggregateColumn<R: Record, Value>: AnyAggregateColumn<R> {
+class AggregateColumn<Value>: AnyAggregateColumn {
   func value(of group: Int) throws -> Value {
     // Only Larch makes columns, and each overrides this.
     preconditionFailure("\(Self.self) has no values.")
@@ -30,12 +31,12 @@ class AggregateColumn<R: Record, Value>: AnyAggregateColumn<R> {
 }
 
 /// The number of records.
-final class CountColumn<R: Record>: AggregateColumn<R, Int> {
-  private var counts: [Int] = []
+final class CountColumn: AggregateColumn<Int> {
+  @exclusivity(unchecked) private var counts: [Int] = []
 
   override func begin() { counts.append(0) }
 
-  override func add(_ known: KeyValue?, to group: Int, _ record: () throws -> R) {
+  override func add(_ known: KeyValue?, to group: Int, _ record: () throws -> UnsafeRawPointer) {
     counts[group] += 1
   }
 
@@ -49,11 +50,11 @@ final class CountColumn<R: Record>: AggregateColumn<R, Int> {
 }
 
 /// A sum or a mean.
-final class TotalColumn<R: Record, Field: SummableKey, Value>: AggregateColumn<R, Value> {
+final class TotalColumn<R: Record, Field: SummableKey, Value>: AggregateColumn<Value> {
   private let keyPath: any KeyPath<R, Field> & Sendable
   private let coding = Field.keyCoding
   private let result: (KeyTotal) throws -> Value
-  private var totals: [KeyTotal] = []
+  @exclusivity(unchecked) private var totals: [KeyTotal] = []
 
   init(
     _ keyPath: any KeyPath<R, Field> & Sendable, _ result: @escaping (KeyTotal) throws -> Value
@@ -62,11 +63,18 @@ final class TotalColumn<R: Record, Field: SummableKey, Value>: AggregateColumn<R
     self.result = result
   }
 
+  private func field(of record: UnsafeRawPointer) -> Field {
+    // The rows of a request are of its record type.
+    record.assumingMemoryBound(to: R.self).pointee[keyPath: keyPath]
+  }
+
   override func begin() { totals.append(KeyTotal()) }
 
-  override func add(_ known: KeyValue?, to group: Int, _ record: () throws -> R) throws {
+  override func add(_ known: KeyValue?, to group: Int, _ record: () throws -> UnsafeRawPointer)
+    throws
+  {
     if let known { return totals[group].add(known) }
-    for value in coding.values(of: try record()[keyPath: keyPath]) { totals[group].add(value) }
+    for value in coding.values(of: try field(of: record())) { totals[group].add(value) }
   }
 
   override func add(
@@ -79,17 +87,17 @@ final class TotalColumn<R: Record, Field: SummableKey, Value>: AggregateColumn<R
 }
 
 /// The least or the greatest value.
-final class ExtremeColumn<R: Record, Field: IndexKey, Value>: AggregateColumn<R, Value?> {
+final class ExtremeColumn<R: Record, Field: IndexKey, Value>: AggregateColumn<Value?> {
   private let keyPath: any KeyPath<R, Field> & Sendable
   private let coding = Field.keyCoding
   private let descends: Bool
   private let result: (Field) -> Value?
   /// The best value of each group so far, and in the form of keys.
-  private var values: [Field?] = []
-  private var keys: [[KeyValue]] = []
+  @exclusivity(unchecked) private var values: [Field?] = []
+  @exclusivity(unchecked) private var keys: [[KeyValue]] = []
   /// The same while keys are read: their bytes, which have the order of the values.
-  private var bytes: [[UInt8]] = []
-  private var primitive: KeyForm.Primitive?
+  @exclusivity(unchecked) private var bytes: [[UInt8]] = []
+  @exclusivity(unchecked) private var primitive: KeyForm.Primitive?
 
   init(
     _ keyPath: any KeyPath<R, Field> & Sendable, descends: Bool,
@@ -100,18 +108,25 @@ final class ExtremeColumn<R: Record, Field: IndexKey, Value>: AggregateColumn<R,
     self.result = result
   }
 
+  private func field(of record: UnsafeRawPointer) -> Field {
+    // The rows of a request are of its record type.
+    record.assumingMemoryBound(to: R.self).pointee[keyPath: keyPath]
+  }
+
   override func begin() {
     values.append(nil)
     keys.append([])
     bytes.append([])
   }
 
-  override func add(_ known: KeyValue?, to group: Int, _ record: () throws -> R) throws {
+  override func add(_ known: KeyValue?, to group: Int, _ record: () throws -> UnsafeRawPointer)
+    throws
+  {
     let key: [KeyValue]
     if let known {
       key = [known.ofKey]
     } else {
-      key = coding.values(of: try record()[keyPath: keyPath]).map(\.ofKey)
+      key = coding.values(of: try field(of: record())).map(\.ofKey)
     }
     guard FieldTest.within(lower: nil, upper: nil).matches(key) else { return }
     if values[group] != nil {
@@ -119,7 +134,7 @@ final class ExtremeColumn<R: Record, Field: IndexKey, Value>: AggregateColumn<R,
       guard descends ? order > 0 : order < 0 else { return }
     }
     keys[group] = key
-    values[group] = try coding.read(key) ?? record()[keyPath: keyPath]
+    values[group] = try coding.read(key) ?? field(of: record())
   }
 
   override func add(

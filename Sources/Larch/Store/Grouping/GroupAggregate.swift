@@ -7,11 +7,11 @@
 public struct GroupAggregate<R: Record, Value: Sendable>: Sendable {
   let described: AggregateDescription
   /// Makes what the aggregates of all groups are collected in.
-  let makeColumn: @Sendable () -> AggregateColumn<R, Value>
+  let makeColumn: @Sendable () -> AggregateColumn<Value>
 
   fileprivate init(
     _ name: String, _ field: FieldReference? = nil, needsOrder: Bool = false,
-    _ makeColumn: @escaping @Sendable () -> AggregateColumn<R, Value>
+    _ makeColumn: @escaping @Sendable () -> AggregateColumn<Value>
   ) {
     described = AggregateDescription(
       name: name, type: Value.self, field: field, needsOrder: needsOrder)
@@ -63,7 +63,7 @@ extension GroupAggregate {
     let reference = TypedField.of(field)
     return GroupAggregate(
       "\(name)(\(reference.name))", reference, needsOrder: !reference.form.isWholeNumber
-    ) { TotalColumn(field, value) }
+    ) { TotalColumn<R, Field, Value>(field, value) }
   }
 }
 

@@ -1,5 +1,5 @@
-/// The values of one field of each group, without their type.
-class AnyGroupColumn<R: Record> {
+/// The values of one field of each group, without their type: see ``AnyAggregateColumn``.
+class AnyGroupColumn {
   let reference: FieldReference
   /// The values of each group in the form of keys.
   final fileprivate(set) var keys: [[KeyValue]] = []
@@ -7,19 +7,19 @@ class AnyGroupColumn<R: Record> {
   fileprivate init(_ reference: FieldReference) { self.reference = reference }
 
   /// The values of a record in the form of keys.
-  fileprivate func key(of record: R) -> [KeyValue] { [] }
+  fileprivate func key(of record: UnsafeRawPointer) -> [KeyValue] { [] }
 
   /// Adds a group.
   ///
   /// - Parameter record: returns the first record of the group, which may be needed for the value.
-  fileprivate func add(_ key: [KeyValue], _ record: () throws -> R) throws {}
+  fileprivate func add(_ key: [KeyValue], _ record: () throws -> UnsafeRawPointer) throws {}
 
   /// Adds a group; false if only a record has the value.
   fileprivate func add(_ key: [KeyValue]) -> Bool { false }
 }
 
 /// The same with their type.
-final class GroupColumn<R: Record, Value: IndexKey & Sendable>: AnyGroupColumn<R> {
+final class GroupColumn<R: Record, Value: IndexKey & Sendable>: AnyGroupColumn {
   private let keyPath: any KeyPath<R, Value> & Sendable
   private let coding = Value.keyCoding
   private(set) var values: [Value] = []
@@ -29,12 +29,17 @@ final class GroupColumn<R: Record, Value: IndexKey & Sendable>: AnyGroupColumn<R
     super.init(field.reference)
   }
 
-  override fileprivate func key(of record: R) -> [KeyValue] {
-    coding.values(of: record[keyPath: keyPath]).map(\.ofKey)
+  private func field(of record: UnsafeRawPointer) -> Value {
+    // The rows of a request are of its record type.
+    record.assumingMemoryBound(to: R.self).pointee[keyPath: keyPath]
   }
 
-  override fileprivate func add(_ key: [KeyValue], _ record: () throws -> R) throws {
-    values.append(try coding.read(key) ?? record()[keyPath: keyPath])
+  override fileprivate func key(of record: UnsafeRawPointer) -> [KeyValue] {
+    coding.values(of: field(of: record)).map(\.ofKey)
+  }
+
+  override fileprivate func add(_ key: [KeyValue], _ record: () throws -> UnsafeRawPointer) throws {
+    values.append(try coding.read(key) ?? field(of: record()))
     keys.append(key)
   }
 
@@ -47,16 +52,16 @@ final class GroupColumn<R: Record, Value: IndexKey & Sendable>: AnyGroupColumn<R
 }
 
 /// The groups of records that were read so far, each with its aggregates.
-final class GroupTable<R: Record> {
-  private let fields: [AnyGroupColumn<R>]
-  private let aggregates: [AnyAggregateColumn<R>]
-  private(set) var count = 0
+final class GroupTable {
+  private let fields: [AnyGroupColumn]
+  private let aggregates: [AnyAggregateColumn]
+  @exclusivity(unchecked) private(set) var count = 0
   /// The number of each group by the bytes of its values.
-  private var numbers = ByteTable()
-  private var writer = KeyWriter(keepsWhole: true)
-  private var bytes = ByteBuffer()
+  @exclusivity(unchecked) private var numbers = ByteTable()
+  @exclusivity(unchecked) private var writer = KeyWriter(keepsWhole: true)
+  @exclusivity(unchecked) private var bytes = ByteBuffer()
 
-  init(_ fields: [AnyGroupColumn<R>], _ aggregates: [AnyAggregateColumn<R>]) {
+  init(_ fields: [AnyGroupColumn], _ aggregates: [AnyAggregateColumn]) {
     self.fields = fields
     self.aggregates = aggregates
   }
@@ -85,8 +90,8 @@ final class GroupTable<R: Record> {
   /// The number of the group with these values; `count` if there is none yet.
   private func number(of keys: [[KeyValue]]) -> Int {
     writer.clear()
-    for (place, key) in keys.enumerated() {
-      _ = writer.append(key, as: fields[place].reference.form, isLast: false)
+    for place in 0..<keys.count {
+      _ = writer.append(keys[place], as: fields[place].reference.form, isLast: false)
     }
     bytes.removeAll()
     bytes.append(writer.bytes)
@@ -100,7 +105,7 @@ final class GroupTable<R: Record> {
   /// Adds a group with a number of records, if the aggregates are nothing but that.
   ///
   /// - Parameter record: returns one of the records.
-  func add(_ values: [KeyValue], _ records: Int, _ record: () throws -> R) throws {
+  func add(_ values: [KeyValue], _ records: Int, _ record: () throws -> UnsafeRawPointer) throws {
     try fields[0].add(values, record)
     beginGroup()
     for aggregate in aggregates { aggregate.add(.bool, key: nil, records, to: count - 1) }
@@ -111,17 +116,17 @@ final class GroupTable<R: Record> {
   /// Adds all rows of a run that selects the fields, and then those of the aggregates.
   ///
   /// - Parameter places: the place of the field of each aggregate in the selection.
-  func addRows(_ run: PlanRun, _ access: RecordAccess<R>, _ places: [Int?]) throws {
+  func addRows<R: Record>(
+    _ run: PlanRun, _ access: RecordAccess<R>, _ places: [Int?]
+  ) throws {
     var keys: [[KeyValue]] = Array(repeating: [], count: fields.count)
+    let decoded = DecodedRecord<R>()
     while let row = try run.next() {
-      var decoded: R?
-      func record() throws -> R {
-        if let decoded { return decoded }
-        let record = try access.decode(row, of: run)
-        decoded = record
-        return record
+      decoded.drop()
+      func record() throws -> UnsafeRawPointer {
+        try decoded.address { try access.decode(row, of: run) }
       }
-      for place in fields.indices {
+      for place in 0..<fields.count {
         keys[place] =
           if let value = try run.value(of: place) {
             [value.ofKey]
@@ -131,12 +136,12 @@ final class GroupTable<R: Record> {
       }
       let group = number(of: keys)
       if group == count {
-        for place in fields.indices { try fields[place].add(keys[place], record) }
+        for place in 0..<fields.count { try fields[place].add(keys[place], record) }
         beginGroup()
       }
-      for (place, aggregate) in aggregates.enumerated() {
+      for place in 0..<aggregates.count {
         let known = try places[place].flatMap { try run.value(of: $0) }
-        try aggregate.add(known, to: group, record)
+        try aggregates[place].add(known, to: group, record)
       }
     }
   }
@@ -158,7 +163,7 @@ final class GroupTable<R: Record> {
       if count == 0 || !prefix.equals(last.bytes) {
         last.removeAll()
         last.append(prefix)
-        for place in fields.indices {
+        for place in 0..<fields.count {
           switch try components.component(keys.components[place]) {
           case .cut: return false
           case .null: values[place] = [.null]
@@ -174,7 +179,8 @@ final class GroupTable<R: Record> {
           beginGroup()
         }
       }
-      for (place, aggregate) in aggregates.enumerated() {
+      for place in 0..<aggregates.count {
+        let aggregate = aggregates[place]
         guard let field = places[place] else {
           aggregate.add(.bool, key: nil, entries, to: group)
           continue
@@ -189,5 +195,30 @@ final class GroupTable<R: Record> {
       return true
     }
     return isWhole && isReadable && aggregates.allSatisfy { $0.endOfKeys() }
+  }
+}
+
+/// The record of a row, decoded if it is needed.
+final class DecodedRecord<R: Record> {
+  private let memory = UnsafeMutablePointer<R>.allocate(capacity: 1)
+  @exclusivity(unchecked) private var isThere = false
+
+  deinit {
+    drop()
+    memory.deallocate()
+  }
+
+  func drop() {
+    if isThere { memory.deinitialize(count: 1) }
+    isThere = false
+  }
+
+  /// Where it is, until the next `drop`.
+  func address(_ decode: () throws -> R) throws -> UnsafeRawPointer {
+    if !isThere {
+      memory.initialize(to: try decode())
+      isThere = true
+    }
+    return UnsafeRawPointer(memory)
   }
 }

@@ -96,9 +96,13 @@ extension Grouped: RunnableRequest {
     ) { run, access in
       if run.plan.groups != nil {
         let groups = parts.make()
+        let decoded = DecodedRecord<R>()
         try run.forEachCountedGroup(of: 0) { values, count, id in
+          decoded.drop()
           try groups.table.add(values, count) {
-            try access.decode(QueryRow(id: id, record: run.reader.read(id)), of: run)
+            try decoded.address {
+              try access.decode(QueryRow(id: id, record: run.reader.read(id)), of: run)
+            }
           }
         }
         return groups

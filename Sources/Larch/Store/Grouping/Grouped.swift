@@ -308,8 +308,8 @@ struct GroupField<R: Record, Value: IndexKey & Sendable>: Sendable {
 
 /// What is begun for a run.
 struct GroupColumns<R: Record> {
-  private(set) var fields: [AnyGroupColumn<R>] = []
-  private(set) var aggregates: [AnyAggregateColumn<R>] = []
+  private(set) var fields: [AnyGroupColumn] = []
+  private(set) var aggregates: [AnyAggregateColumn] = []
 
   mutating func begin<Value>(_ field: GroupField<R, Value>) -> GroupColumn<R, Value> {
     let column = GroupColumn(field)
@@ -317,7 +317,7 @@ struct GroupColumns<R: Record> {
     return column
   }
 
-  mutating func begin<Value>(_ aggregate: GroupAggregate<R, Value>) -> AggregateColumn<R, Value> {
+  mutating func begin<Value>(_ aggregate: GroupAggregate<R, Value>) -> AggregateColumn<Value> {
     let column = aggregate.makeColumn()
     aggregates.append(column)
     return column
@@ -349,6 +349,6 @@ final class GroupParts<R: Record, Row>: Sendable {
 
 /// The groups of one run, and how a row is made of one.
 struct GroupRun<R: Record, Row> {
-  let table: GroupTable<R>
+  let table: GroupTable
   let row: (Int) throws -> Row
 }
