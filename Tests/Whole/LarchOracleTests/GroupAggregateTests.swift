@@ -171,7 +171,7 @@ struct GroupAggregateTests {
   func observed() async throws {
     let store = try Self.store()
     let groups = Sale.where { $0.amount < 100 }.grouped(by: \.city).select(.count, .max(\.amount))
-    var values = store.observe(groups).makeAsyncIterator()
+    let values = store.observe(groups).makeAsyncIterator()
     #expect(try await values.next()?.rows.map(\.1) == [1, 3])
     let sale = try #require(try store.first(Sale.where { $0.city == "Oslo" }))
     func save(_ change: @Sendable (inout Sale) -> Void) async throws {
