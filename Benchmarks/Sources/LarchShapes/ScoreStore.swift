@@ -47,10 +47,10 @@ package final class ScoreStore: ShapeStore {
           result.add(group: group.value, count: group.count)
         }
       }
-    case .figuresByPlayer:
-      let figures = Score.all.grouped(by: \.player).select(.count, .sum(\.points), .max(\.points))
+    case .totalsByPlayer:
+      let totals = Score.all.grouped(by: \.player).select(.count, .sum(\.points), .max(\.points))
       return store.each([()]) { tx, _, result in
-        for (player, count, sum, best) in try tx.fetch(figures) {
+        for (player, count, sum, best) in try tx.fetch(totals) {
           var row = RowHash()
           row.add(player)
           row.add(count)

@@ -68,7 +68,7 @@ package enum ScoreStep {
   case count([Range<Int>])
   case countsByPlayer
   /// The number of scores of each player, their sum, and the best.
-  case figuresByPlayer
+  case totalsByPlayer
   /// The points of each player.
   case sum([Int])
   case update([(id: Int64, points: Int)])

@@ -170,7 +170,7 @@ extension Benchmark {
       },
       make.read("sum", "sum over a player", 5_000) { .sum($0.players($1, 5)) },
       make.repeated("players", "counts by player, a number") { _ in .countsByPlayer },
-      make.repeated("figures", "count, sum and best by player") { _ in .figuresByPlayer },
+      make.repeated("totals", "count, sum and best by player") { _ in .totalsByPlayer },
       make.scan(),
       make.single { .insertEach($0.further($1, from: $2)) },
       make.write("update", "change the points", 5_000) { .update($0.changes($1, 6)) },

@@ -79,7 +79,7 @@ extension GroupAggregate {
   }
 
   /// The greatest value of a field; nil if no record of the group has one. Otherwise like
-  /// ``min(_:)->GroupAggregate<R,Field?>``.
+  /// `min`.
   public static func max<Field: IndexKey & Sendable>(
     _ field: any KeyPath<R, Field> & Sendable
   ) -> GroupAggregate where Value == Field? {

@@ -57,7 +57,7 @@
         }
       case .countsByPlayer:
         return queue.groups("SELECT player, count(*) FROM score GROUP BY player")
-      case .figuresByPlayer:
+      case .totalsByPlayer:
         return queue.each([()]) { db, _, result in
           let rows = try Row.fetchCursor(
             db,

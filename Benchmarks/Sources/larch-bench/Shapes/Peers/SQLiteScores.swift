@@ -39,7 +39,7 @@ final class SQLiteScores: SQLiteShape {
         ranges.lazy.map(cells))
     case .countsByPlayer:
       return try tables.read("SELECT player, count(*) FROM score GROUP BY player", "ii")
-    case .figuresByPlayer:
+    case .totalsByPlayer:
       return try tables.read(
         "SELECT player, count(*), sum(points), max(points) FROM score GROUP BY player", "iiii")
     case .sum(let players):
