@@ -15,7 +15,7 @@ enum SourceAccess: Int, Comparable {
   static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// A name in an inheritance clause, or behind a type alias.
+/// A name in an inheritance clause, or the name that a type alias stands for.
 struct TypeReference {
   var path: [String]
   /// Why it is more than a name; nil for a plain name.

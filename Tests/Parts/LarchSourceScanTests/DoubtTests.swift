@@ -2,9 +2,9 @@ import Testing
 
 @testable import LarchSourceScan
 
-@Suite("In doubt a struct is passed over, and the reason is told")
+@Suite("A struct in doubt is left out, with the reason")
 struct DoubtTests {
-  @Test("Each doubt is told", arguments: doubts)
+  @Test("Each kind of doubt is reported", arguments: doubts)
   func doubt(row: ScanCase) {
     let scan = row.scan()
     #expect(scan.listedNames == row.listed)
@@ -157,7 +157,7 @@ struct DoubtTests {
     #expect(own.listedNames == ["A"], "what another module keeps for itself is not called here")
   }
 
-  @Test("A struct that may be Codable through a foreign protocol is told too")
+  @Test("A struct that may be Codable through a foreign protocol is reported too")
   func unknown() {
     let found = scan("struct A: Foreign {}\nstruct B: Equatable {}")
     #expect(found.unknown.map(\.name) == ["A"])

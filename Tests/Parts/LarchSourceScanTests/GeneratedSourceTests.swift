@@ -81,7 +81,7 @@ struct GeneratedSourceTests {
     #expect(code(source).split(separator: "\n").first.map(String.init) == expected)
   }
 
-  @Test("A build is told how many structs are listed, if any is passed over")
+  @Test("If a struct is left out, the build prints how many are listed")
   func summary() {
     #expect(scan("struct A: Codable {}").summary == nil)
     #expect(

@@ -7,7 +7,7 @@ import Testing
 @Suite("Sources that are no Swift")
 struct HostileSourceTests {
   @Test(
-    "What is not understood is told, and no struct is listed",
+    "If a source is not understood, the output says so and lists no struct",
     arguments: [
       "\"", "\"\"\"", "#\"", "##\"\"\"\n\"#", "\"\\(", "\"\\(\"", "\"\n\"", "/*", "/* /* */", "`",
       "``",

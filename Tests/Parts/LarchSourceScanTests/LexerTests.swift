@@ -44,7 +44,7 @@ struct LexerTests {
     }
   }
 
-  @Test("The line of a struct is told")
+  @Test("A report has the line of the struct")
   func lines() {
     let found = scan("/*\n*/ let a = \"\"\"\n  }\n  \"\"\"\n\n private struct A: Codable {}")
     #expect(found.passed.map(\.line) == [6])

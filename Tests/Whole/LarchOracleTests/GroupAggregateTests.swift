@@ -32,16 +32,7 @@ struct GroupAggregateTests {
   ) throws {
     typealias R = GroupRecord<L>
     var random = SeededGenerator(seed: seed &+ 19_000)
-    var options = Store.Options()
-    options.checksQueries = isChecked
-    let store = try Store.temporary(for: R.self, options: options)
-    let count = random.pick([0, 1, 40, 120])
-    try store.write { tx throws in
-      for _ in 0..<count {
-        var record = random.groupRecord(L.self)
-        try tx.insert(&record)
-      }
-    }
+    let store = try random.groupStore(L.self, isChecked: isChecked)
     let all = try store.fetch(R.all)
     for number in 0..<(isChecked ? 8 : 20) {
       let (name, base, matches) = GroupedQueryTests.filter(&random, L.self)

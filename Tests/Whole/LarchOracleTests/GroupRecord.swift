@@ -123,6 +123,23 @@ extension GroupRecord {
 }
 
 extension SeededGenerator {
+  /// A store with none to 120 records.
+  mutating func groupStore<L: GroupIndexes>(_: L.Type, isChecked: Bool) throws -> Store {
+    var options = Store.Options()
+    options.checksQueries = isChecked
+    let store = try Store.temporary(for: GroupRecord<L>.self, options: options)
+    var records: [GroupRecord<L>] = []
+    for _ in 0..<pick([0, 1, 40, 120]) { records.append(groupRecord(L.self)) }
+    let made = records
+    try store.write { tx throws in
+      for record in made {
+        var record = record
+        try tx.insert(&record)
+      }
+    }
+    return store
+  }
+
   mutating func groupRecord<L>(_: L.Type) -> GroupRecord<L> {
     typealias V = OracleValues
     // Few values, so that groups have several rows.
