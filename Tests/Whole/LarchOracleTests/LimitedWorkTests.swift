@@ -29,6 +29,14 @@ struct LimitedWorkTests {
     }
   }
 
+  struct Mark: Record {
+    var id = RecordID<Mark>()
+    var rank = 0
+    var number: Int
+    var grade: Int
+    static let schema = Schema<Mark> { Index(\.rank, \.number, \.grade) }
+  }
+
   private static func words(_ word: (Int) -> String) throws -> Store {
     let store = try Store.temporary(for: Word.self)
     try store.write { tx in
@@ -71,6 +79,48 @@ struct LimitedWorkTests {
     }
     #expect(seen == (0..<40).map { $0 * 2 })
     #expect(try store.first(even)?.note == 0)
+  }
+
+  @Test("Of many records that are equal in the order, those of the least ids are read")
+  func equalInOrder() throws {
+    let store = try Store.temporary(for: Mark.self)
+    var marks: [Mark] = []
+    try store.write { tx in
+      for n in 0..<2000 {
+        var mark = Mark(number: n % 20 == 0 ? n : 7, grade: n * 7 % 5)
+        try tx.insert(&mark)
+        marks.append(mark)
+      }
+    }
+    let ranked = Mark.where { $0.rank == 0 }
+    let sorted = marks.sorted { ($0.number, $0.id) < ($1.number, $1.id) }
+    let descending = marks.sorted { ($1.number, $0.id) < ($0.number, $1.id) }
+    for (query, expected) in [
+      (ranked.sorted(by: \.number), sorted),
+      (ranked.sorted(by: \.number).reversed(), sorted.reversed()),
+      (ranked.sorted(by: \.number, .descending), descending),
+      (ranked.sorted(by: \.number).where { $0.grade != 2 }, sorted.filter { $0.grade != 2 }),
+      (
+        ranked.sorted(by: \.number).where { $0.id.rawValue % 3 != 1 },
+        sorted.filter { $0.id.rawValue % 3 != 1 }
+      ),
+    ] {
+      for limit in [1, 2, 7, 150] {
+        for offset in [0, 1, 5, 101] {
+          let part = query.offset(offset).limit(limit)
+          let ids = expected.dropFirst(offset).prefix(limit).map(\.id)
+          #expect(try store.fetch(part).map(\.id) == ids)
+          #expect(try store.ids(part) == ids)
+          #expect(
+            try store.fetch(part.select(\.number, \.grade)).map(\.0)
+              == expected.dropFirst(offset).prefix(limit).map(\.number))
+          #expect(try store.write { tx in try tx.fetch(part).map(\.id) } == ids)
+        }
+      }
+    }
+    // Five keys, each with 380 entries or so, from which the first two are taken.
+    #expect(try Self.looked(ranked.sorted(by: \.number).limit(2), in: store) <= 40)
+    #expect(try Self.looked(ranked.sorted(by: \.number).offset(1).limit(3), in: store) <= 60)
   }
 
   @Test("If few records match, the index finds them")

@@ -117,6 +117,8 @@ final class OrderedIndexRows: RowSource {
   /// Whether rows include their keys.
   private let keepsKeys: Bool
   private let index: Int
+  /// The number of rows that are still wanted.
+  private var wanted: Int
   /// The number of components of a group of which one row is enough; nil if all rows are needed.
   private let groupComponents: Int?
   private var groups: GroupScanner?
@@ -141,10 +143,13 @@ final class OrderedIndexRows: RowSource {
   @exclusivity(unchecked) private var idBuffer = ByteBuffer()
   private var spilled = 0
 
+  /// - Parameter limit: the number of rows after which no more are asked for.
   init(
     _ scan: Plan.IndexScan, components count: Int, descends: Bool, idsDescend: Bool,
-    keepsKeys: Bool, groups: Plan.Groups? = nil, settings: SortSettings, _ reader: RowReader
+    keepsKeys: Bool, groups: Plan.Groups? = nil, limit: Int?, settings: SortSettings,
+    _ reader: RowReader
   ) throws {
+    wanted = limit ?? .max
     rows = try IndexRows(scan, descends: descends, idsDescend: idsDescend, reader)
     groupComponents = groups?.components
     if let groups { self.groups = GroupScanner(rows.scanner, components: groups.components) }
@@ -232,6 +237,7 @@ final class OrderedIndexRows: RowSource {
       list.removeAll()
       try forEachRowOfGroup(prefix) { list.append(rows.id) }
       list.finish()
+      wanted -= min(wanted, list.count)
       place = 0
       mode = .list
     }
@@ -284,13 +290,17 @@ final class OrderedIndexRows: RowSource {
     return !isAtKey
   }
 
+  /// Calls with each row of a group that may be one of its first ones. The rows of a key come by id, so
+  /// of each key no more are read than are wanted in all.
   private func forEachRowOfGroup(
     _ prefix: UnsafeRawBufferPointer, _ body: () throws -> Void
   ) throws {
     while true {
-      while try rows.nextInKey() {
+      var left = wanted
+      while left > 0, try rows.nextInKey() {
         try body()
         try checkCost()
+        left -= 1
       }
       guard try rows.scanner.nextKey() else { return }
       // Whole components are not the beginning of others.

@@ -283,7 +283,8 @@ extension PlanRun {
       return try unorderedRows(plan.source)
     case .byID(let descends): return try rowsByID(descends: descends, limit: limit)
     case .byIndex(let components, let descends, let idsDescend):
-      return try rowsByIndex(components, descends: descends, idsDescend: idsDescend)
+      return try rowsByIndex(
+        components, descends: descends, idsDescend: idsDescend, limit: limit)
     case .sorted(let terms, let idsDescend):
       return try sortedRows(terms, idsDescend: idsDescend, limit: limit)
     }
@@ -341,14 +342,16 @@ extension PlanRun {
   }
 
   private func rowsByIndex(
-    _ components: Int, descends: Bool, idsDescend: Bool
+    _ components: Int, descends: Bool, idsDescend: Bool, limit: Int?
   ) throws -> RowSource {
     guard case .index(let scan) = plan.source else {
       return try rowsByID(descends: idsDescend, limit: nil)
     }
     let rows = try OrderedIndexRows(
       scan, components: components, descends: descends, idsDescend: idsDescend,
-      keepsKeys: keepsKeys, groups: plan.groups, settings: settings, reader)
+      keepsKeys: keepsKeys, groups: plan.groups,
+      // The rows up to a token are read, and skipped.
+      limit: plan.after == nil ? limit : nil, settings: settings, reader)
     guard let after = plan.after else { return rows }
     return try RowsAfterToken(
       rows, after, scan, components: components, descends: descends, idsDescend: idsDescend,
