@@ -34,6 +34,11 @@ swift build --package-path Examples/Memberwise "${build[@]}" 2>&1 | tee "$scratc
 memberwise=$(swift build --package-path Examples/Memberwise "${build[@]}" --show-bin-path)/Memberwise
 "$memberwise" || fail "Memberwise found something wrong; see above."
 
+say "== Seeds"
+swift build --package-path Examples/Seeds "${build[@]}"
+seeds=$(swift build --package-path Examples/Seeds "${build[@]}" --show-bin-path)/Seeds
+"$seeds" || fail "Seeds found something wrong; see above."
+
 say "== SnapshotTests"
 swift test --package-path Examples/SnapshotTests "${build[@]}"
 

@@ -1,0 +1,99 @@
+import Foundation
+import Larch
+
+/// MagicalRecord: set-up in a line, finders, aggregates, saves in the background, imports.
+enum MagicalRecordSeed {
+  struct Person: Record, Equatable {
+    var id = RecordID<Person>()
+    var name: String
+    var email: String?
+    var age = 0
+    var city = ""
+
+    static let schema = Schema<Person> {
+      Unique(\.email)
+      Index(\.city, \.age)
+    }
+  }
+
+  static func run() async throws {
+    let store = try Store.temporary(for: Person.self)
+    defer { store.close() }
+    try await Store.with(store) {
+      try await saving()
+      try finding()
+      try await importing()
+      try await following(store)
+    }
+  }
+
+  private static func saving() async throws {
+    // [MagicalRecord saveWithBlock:^(NSManagedObjectContext *local) { … } completion:…]
+    try await Store.transaction {
+      for (name, age, city) in [("Ada", 36, "Oslo"), ("Bo", 41, "Oslo"), ("Cy", 17, "Rome")] {
+        _ = try Person(name: name, email: "\(name)@larch.example", age: age, city: city).saved()
+      }
+    }
+    Check.equal(try Person.all.count(), 3, "saved in the background")
+  }
+
+  private static func finding() throws {
+    // [Person MR_findAll], MR_findFirstByAttribute:withValue:, MR_countOfEntities
+    Check.equal(try Person.all.fetch().count, 3, "all")
+    Check.equal(try Person.find(by: \.email, equals: "Bo@larch.example")?.name, "Bo", "by a value")
+    Check.equal(try Person.where { $0.city == "Oslo" }.count(), 2, "a count with a predicate")
+
+    // [Person MR_findAllSortedBy:@"city,age" ascending:YES]
+    Check.equal(
+      try Person.all.sorted(by: \.city, \.age).fetch().map(\.name), ["Ada", "Bo", "Cy"],
+      "sorted by several")
+
+    // MR_aggregateOperation:@"sum:" onAttribute:@"age" withPredicate:
+    Check.equal(try Person.where { $0.city == "Oslo" }.sum(\.age), 77, "sum")
+    // MR_aggregateOperation:… groupBy:@"city"
+    let cities = try Person.all.grouped(by: \.city).select(.count, .max(\.age)).fetch()
+    Check.equal(
+      cities.map { "\($0.0) \($0.1) \($0.2 ?? 0)" }, ["Oslo 2 41", "Rome 1 17"], "by group")
+
+    // [Person MR_findFirstOrCreateByAttribute:withValue:]
+    let di = try Person.findOrCreate(by: \.email, equals: "Di@larch.example") {
+      Person(name: "Di", email: "Di@larch.example")
+    }
+    // [di MR_deleteEntity]
+    try di.delete()
+  }
+
+  private static func importing() async throws {
+    // [Person MR_importFromArray:]
+    let lines = """
+      {"name": "Ada", "email": "Ada@larch.example", "age": 37, "city": "Oslo"}
+      {"name": "Eva", "email": "Eva@larch.example", "age": 20, "city": "Rome"}
+      """
+    let report = try await Person.importJSON(from: .text(lines), matching: \.email)
+    Check.equal(report.updated, 1, "a person that is known by the address")
+    Check.equal(report.inserted, 1, "a new one")
+    Check.equal(try Person.find(by: \.email, equals: "Ada@larch.example")?.age, 37, "updated")
+  }
+
+  private static func following(_ store: Store) async throws {
+    // [Person MR_fetchAllSortedBy:… delegate:self]: rows that follow changes, in sections
+    var seen: [[String]] = []
+    for try await sections in store.observe(
+      Person.all.sorted(by: \.name).sectioned(by: \.city))
+    {
+      seen.append(sections.rows.map { "\($0.value): \($0.map(\.name).joined(separator: " "))" })
+      if seen.count == 2 { break }
+      _ = try await Person(name: "Flo", age: 3, city: "Rome").saved(in: store)
+    }
+    Check.equal(
+      seen,
+      [
+        ["Oslo: Ada Bo", "Rome: Cy Eva"],
+        ["Oslo: Ada Bo", "Rome: Cy Eva Flo"],
+      ], "sections that follow")
+
+    // [Person MR_truncateAll]
+    try await Person.erase()
+    Check.equal(try Person.all.count(), 0, "truncated")
+  }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import Larch
+
+/// SQLitePersistentObjects: objects that are saved with all that they hold, found by any property, and
+/// follow their class as it changes.
+enum SQLitePersistentObjectsSeed {
+  struct Place: Codable, Sendable, Equatable {
+    var street: String
+    var city: String
+  }
+
+  struct Person: Record {
+    var id = RecordID<Person>()
+    var firstName: String
+    var lastName: String
+    var birthYear = 1900
+    var homes: [Place] = []  // a collection of objects
+    var marks: [String: Int] = [:]
+    var employerID: Employer.ID?
+
+    static let employer = BelongsTo<Person, Employer>(\.employerID)
+    static let schema = Schema<Person> {
+      employer
+      Index(\.lastName, \.firstName)  // + (NSArray *)indices
+    }
+  }
+
+  struct Employer: Record {
+    var id = RecordID<Employer>()
+    var name: String
+
+    static let people = HasMany<Employer, Person>(\.employerID)
+    static let schema = Schema<Employer> { people }
+  }
+
+  static func run() throws {
+    let store = try Store.temporary(for: Person.self, Employer.self)
+    defer { store.close() }
+    try Store.with(store) {
+      try saving()
+      try finding()
+    }
+  }
+
+  private static func saving() throws {
+    // person.employer = employer; [person save]
+    let employer = try Employer(name: "Larch").saved()
+    let homes = [Place(street: "Main", city: "Oslo"), Place(street: "Via", city: "Rome")]
+    var ada = try Person(
+      firstName: "Ada", lastName: "Lovelace", birthYear: 1815, homes: homes, marks: ["logic": 1],
+      employerID: employer.id
+    ).saved()
+    _ = try Person(firstName: "Bo", lastName: "Berg", birthYear: 1950).saved()
+    Check.equal(try Person.find(ada.id)?.homes, homes, "a collection of objects")
+    Check.equal(try Person.find(ada.id)?.marks, ["logic": 1], "a dictionary")
+
+    // [person revert], [person revertProperty:@"firstName"]
+    ada.firstName = "Eva"
+    try ada.reload()
+    Check.equal(ada.firstName, "Ada", "reverted")
+    var form = try ada.tracked()
+    form.firstName = "Eva"
+    form.birthYear = 1816
+    form.revert(\.firstName)
+    Check.equal(try form.changes().map(\.field), ["birthYear"], "one property reverted")
+  }
+
+  private static func finding() throws {
+    // [Person findByLastName:@"Lovelace"], [Person findFirstByCriteria:@"…"]
+    Check.equal(
+      try Person.where { $0.lastName == "Lovelace" }.fetch().map(\.firstName), ["Ada"],
+      "by a property")
+    Check.equal(
+      try Person.where { $0.lastName == "Berg" && $0.birthYear > 1900 }.first()?.firstName, "Bo",
+      "the first by criteria")
+
+    // [Person count], [Person sumOfBirthYear], [Person averageOfBirthYear], [Person maxOfBirthYear]
+    Check.equal(try Person.all.count(), 2, "count")
+    Check.equal(try Person.all.sum(\.birthYear), 3765, "sum")
+    Check.equal(try Person.all.average(\.birthYear), 1882.5, "average")
+    Check.equal(try Person.all.max(\.birthYear), 1950, "max")
+
+    // [Person pairedArraysForProperties:@[@"firstName", @"birthYear"]]
+    let pairs = try Person.all.select(\.firstName, \.birthYear).fetch()
+    Check.equal(pairs.map { "\($0.0) \($0.1)" }, ["Ada 1815", "Bo 1950"], "paired values")
+
+    // [employer findRelated:[Person class]]
+    let employer = try Employer.all.first()!
+    Check.equal(
+      try employer.related(Employer.people).fetch().map(\.firstName), ["Ada"], "related objects")
+  }
+}
