@@ -3,6 +3,12 @@
 /// The value of one aggregate of each group, without its type and that of the records: classes with
 /// those would be looked up in the runtime for each record.
 class AnyAggregateColumn {
+  /// One value of a group, if the aggregate is nothing but that.
+  enum Extreme { case least, greatest }
+
+  /// Nil if the aggregate needs all values.
+  var extreme: Extreme? { nil }
+
   /// Adds a group without records.
   func begin() {}
 
@@ -112,6 +118,8 @@ final class ExtremeColumn<R: Record, Field: IndexKey, Value>: AggregateColumn<Va
     // The rows of a request are of its record type.
     record.assumingMemoryBound(to: R.self).pointee[keyPath: keyPath]
   }
+
+  override var extreme: Extreme? { descends ? .greatest : .least }
 
   override func begin() {
     values.append(nil)

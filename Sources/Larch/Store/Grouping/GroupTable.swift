@@ -148,7 +148,8 @@ final class GroupTable {
 
   // MARK: Key by key
 
-  /// Adds all keys of an index that has the fields and those of the aggregates.
+  /// Adds all keys of an index that has the fields and those of the aggregates; if these are the least and
+  /// greatest values of what follows the fields in the keys, only some keys of each group.
   ///
   /// - Returns: false if keys are not enough. The table cannot be used then.
   func addKeys(_ keys: WholeKeys, _ places: [Int?]) throws -> Bool {
@@ -158,7 +159,7 @@ final class GroupTable {
     var isReadable = true
     // The bytes of the keys up to the last field of the group.
     var last = ByteBuffer()
-    let isWhole = try keys.forEachKey { components, entries in
+    func add(_ components: KeyComponents, _ entries: Int) throws -> Bool {
       guard let prefix = try components.prefix(width) else { return false }
       if count == 0 || !prefix.equals(last.bytes) {
         last.removeAll()
@@ -194,6 +195,14 @@ final class GroupTable {
       }
       return true
     }
+    let areExtremes = zip(aggregates, places).allSatisfy { aggregate, place in
+      aggregate.extreme != nil && place.map { keys.components[$0] == width } ?? false
+    }
+    let isWhole =
+      areExtremes && !keys.isFiltering
+      ? try keys.forEachExtreme(
+        of: width, withGreatest: aggregates.contains { $0.extreme == .greatest }
+      ) { try add($0, 1) } : try keys.forEachKey(add)
     return isWhole && isReadable && aggregates.allSatisfy { $0.endOfKeys() }
   }
 }

@@ -58,8 +58,13 @@ extension Grouped: RunnableRequest {
   func planText(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
     let names = parts.fields.map(\.name).joined(separator: ", ")
     let aggregates = parts.aggregates.map(\.name).joined(separator: ", ")
-    return try tx.explain(query, for: need, running: running)
-      + "\ngroups by \(names): \(aggregates)"
+    let text =
+      try tx.explain(query, for: need, running: false) + "\ngroups by \(names): \(aggregates)"
+    guard running, try mayHaveRows else { return text }
+    let run = try groups(in: tx)
+    var counters = run.counters
+    counters.rowsReturned = run.table.count
+    return text + "\n" + counters.text
   }
 
   private var mayHaveRows: Bool {
@@ -94,33 +99,42 @@ extension Grouped: RunnableRequest {
     return try tx.run(
       query.details, of: R.self, for: need, selecting: selected, isAll: true
     ) { run, access in
-      if run.plan.groups != nil {
-        let groups = parts.make()
-        let decoded = DecodedRecord<R>()
-        try run.forEachCountedGroup(of: 0) { values, count, id in
-          decoded.drop()
-          try groups.table.add(values, count) {
-            try decoded.address {
-              try access.decode(QueryRow(id: id, record: run.reader.read(id)), of: run)
-            }
-          }
-        }
-        return groups
-      }
-      if !parts.needsOrder, run.plan.limit == nil,
-        let keys = try run.wholeKeys(of: Array(selected.indices), isComparing: false)
-      {
-        let groups = parts.make()
-        if try groups.table.addKeys(keys, places) {
-          run.add(entriesExamined: keys.count)
-          run.close()
-          return groups
-        }
-      }
-      let groups = parts.make()
-      try groups.table.addRows(run, access, places)
+      var groups = try self.groups(of: run, access, selected, places)
+      groups.counters = run.counters
       return groups
     }
+  }
+
+  /// - Parameter places: the place of the field of each aggregate among those that are selected.
+  private func groups(
+    of run: PlanRun, _ access: RecordAccess<R>, _ selected: [FieldReference], _ places: [Int?]
+  ) throws -> GroupRun<R, Row> {
+    let groups = parts.make()
+    if run.plan.groups != nil {
+      let decoded = DecodedRecord<R>()
+      try run.forEachCountedGroup(of: 0) { values, count, id in
+        decoded.drop()
+        try groups.table.add(values, count) {
+          try decoded.address {
+            try access.decode(QueryRow(id: id, record: run.reader.read(id)), of: run)
+          }
+        }
+      }
+      return groups
+    }
+    if !parts.needsOrder, run.plan.limit == nil,
+      let keys = try run.wholeKeys(of: Array(selected.indices), isComparing: false)
+    {
+      let groups = parts.make()
+      let isWhole = try groups.table.addKeys(keys, places)
+      run.add(entriesExamined: keys.count)
+      if isWhole {
+        run.close()
+        return groups
+      }
+    }
+    try groups.table.addRows(run, access, places)
+    return groups
   }
 }
 

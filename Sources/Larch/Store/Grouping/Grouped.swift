@@ -351,4 +351,6 @@ final class GroupParts<R: Record, Row>: Sendable {
 struct GroupRun<R: Record, Row> {
   let table: GroupTable
   let row: (Int) throws -> Row
+  /// What was read for them.
+  var counters = ExecutionCounters()
 }

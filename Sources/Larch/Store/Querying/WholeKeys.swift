@@ -5,13 +5,13 @@ final class WholeKeys {
   let components: [Int]
   /// The number of keys so far.
   @exclusivity(unchecked) private(set) var count = 0
-  private let schema: IndexSchema
-  private let tree: MappedTree
+  let schema: IndexSchema
+  let tree: MappedTree
   private let ranges: [KeyRange]
   /// The place of the only component in each key; nil if that is another one from key to key.
   private let place: Range<Int>?
   /// Nil if the only component has its place in each key.
-  private let parts: KeyComponents?
+  let parts: KeyComponents?
   private let filter: KeyFilterProgram?
 
   /// Nil if the keys do not have the fields, or are not in the map.
@@ -74,8 +74,14 @@ final class WholeKeys {
     }
   }
 
+  /// Whether conditions are tested on each key.
+  var isFiltering: Bool { filter != nil }
+
+  /// Counts keys that were read.
+  func add(keys number: Int) { count &+= number }
+
   @inline(__always)
-  private func forEachRange(
+  func forEachRange(
     _ body: (_ lower: UnsafeRawBufferPointer, _ upper: UnsafeRawBufferPointer?) throws -> Bool
   ) throws -> Bool {
     for range in ranges where !range.isEmpty {
