@@ -102,12 +102,18 @@ final class ElementDecoder<R: Record> {
   /// The name under which the decoder finds a key of an element. It differs if the decoder has a key
   /// strategy.
   func name(ofKey key: String) -> String {
-    if case .useDefaultKeys = decoder.keyDecodingStrategy { return key }
+    guard usesKeyStrategy else { return key }
     var bytes: [UInt8] = [UInt8(ascii: "{")]
     JSONValue.write(key, to: &bytes)
     bytes += ":0}".utf8
     let names = try? decoder.decode(ElementNames.self, from: Data(bytes)).names
     return names?.first ?? key
+  }
+
+  /// Whether the decoder may give keys other names.
+  var usesKeyStrategy: Bool {
+    if case .useDefaultKeys = decoder.keyDecodingStrategy { return false }
+    return true
   }
 
   /// Whether the decoder also reads what is not JSON.

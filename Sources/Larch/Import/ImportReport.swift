@@ -50,8 +50,8 @@ public struct ImportRelated: Sendable, Hashable {
   public internal(set) var updated = 0
   /// The number of times that an object was found as it is stored.
   public internal(set) var unchanged = 0
-  /// The number of links between an element and an object, new ones and those that existed.
-  public internal(set) var links = 0
+  /// The number of times that an object was linked to its element, also if it was linked before.
+  public internal(set) var linked = 0
 }
 
 /// An element that a hook of an ``ImportMap`` left out, or one of its linked objects.

@@ -227,7 +227,7 @@ final class TypedLink<A: Association>: MapLink<A.Owner> {
     default:
       if let id = try linked.save(value, key, values, source, tx, &tally) { ids.append(id) }
     }
-    tally.related[Target.collectionName, default: ImportRelated()].links += ids.count
+    tally.related[Target.collectionName, default: ImportRelated()].linked += ids.count
     return ids
   }
 }

@@ -1,11 +1,15 @@
+/// An open element, whatever its type.
+class AnyOpenElement {
+  /// What objects inside the element add to its record, once it is saved.
+  var later: [() throws -> Void] = []
+}
+
 /// An element whose record waits for linked objects. They may contain the same element.
-final class OpenElement<R: Record> {
+final class OpenElement<R: Record>: AnyOpenElement {
   let saver: ElementSaver<R>
   let input: ElementInput
   /// The id that was promised to a linked object.
   private(set) var promised: R.ID?
-  /// What an object inside the element adds to its record, once it is saved.
-  var later: [() throws -> Void] = []
 
   init(_ saver: ElementSaver<R>, _ input: ElementInput) {
     self.saver = saver
@@ -112,7 +116,9 @@ extension MapPlan {
     guard isUndone else {
       return try place(source, element, saver, values, in: tx, &tally)
     }
-    return try tx.undoablePart { try place(source, element, saver, values, in: tx, &tally) }
+    return try session.undoingLater {
+      try tx.undoablePart { try place(source, element, saver, values, in: tx, &tally) }
+    }
   }
 
   private func place(
@@ -199,6 +205,15 @@ extension MapPlan {
 }
 
 extension MapSession {
+  /// Runs `body`; if it throws, nothing that it added to open elements is done.
+  func undoingLater<T>(_ body: () throws -> T) throws -> T {
+    let counts = open.map(\.later.count)
+    do { return try body() } catch {
+      for (element, count) in zip(open, counts) { element.later.removeSubrange(count...) }
+      throw error
+    }
+  }
+
   /// The open element that this one is.
   func open<R: Record>(
     _ saver: ElementSaver<R>, _ input: ElementInput, _ tx: WriteTransaction

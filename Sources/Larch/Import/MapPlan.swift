@@ -7,7 +7,7 @@ final class MapSession {
   let undoesElements: Bool
   private var plans: [ObjectIdentifier: AnyObject] = [:]
   /// The elements whose records wait for linked objects, outermost first.
-  var open: [AnyObject] = []
+  var open: [AnyOpenElement] = []
   /// How many linked objects are inside each other.
   var depth = 0
   /// Larger nests could use up the stack of a thread.
@@ -58,14 +58,14 @@ final class MapPlan<R: Record> {
   private var names: [String: String] = [:]
 
   // Scratch of one mapping.
-  @exclusivity(unchecked) var found: [Range<Int>?] = []
-  @exclusivity(unchecked) var isUsed: [Bool] = []
+  var found: [Range<Int>?] = []
+  var isUsed: [Bool] = []
 
   init(_ lines: MapLines<R>, _ session: MapSession) throws {
     self.lines = lines
     self.session = session
     decoder = ElementDecoder(session.options)
-    usesKeyStrategy = decoder.name(ofKey: "larch_key") != "larch_key"
+    usesKeyStrategy = decoder.usesKeyStrategy
     if decoder.readsJSON5 {
       throw MapPlan.error(
         "An import with a map reads plain JSON; use a decoder without `allowsJSON5`.", nil)

@@ -48,7 +48,7 @@ extension ImportRelated {
     inserted += other.inserted
     updated += other.updated
     unchanged += other.unchanged
-    links += other.links
+    linked += other.linked
   }
 
   mutating func count(_ change: ImportChange) {

@@ -37,7 +37,7 @@ struct LinkedTests {
       #expect(try store.fetch(firms[0].related(Firm.staff)).map(\.name) == ["Ada", "Bo", "Cy"])
       #expect(
         report.related
-          == ["Firm": ImportRelated(inserted: 2, updated: 1, unchanged: 1, links: 4)])
+          == ["Firm": ImportRelated(inserted: 2, updated: 1, unchanged: 1, linked: 4)])
       #expect(report.inserted == 5 && report.unknownKeys == ["employer.x": 1])
       // Null is nil, and an absent key stays in a merge only.
       let text = #"{"name":"Ada","firm":null}"# + "\n" + #"{"name":"Bo","age":4}"#
@@ -69,7 +69,7 @@ struct LinkedTests {
       #expect(report.unknownKeys == ["people[].odd": 1])
       #expect(
         report.related["Staffer"]
-          == ImportRelated(inserted: 2, updated: 0, unchanged: 1, links: 3))
+          == ImportRelated(inserted: 2, updated: 0, unchanged: 1, linked: 3))
       let acme = try #require(try store.only(Firm.self))
       func names() throws -> [String] {
         try store.fetch(acme.related(Firm.staff)).map(\.name).sorted()
@@ -264,7 +264,7 @@ struct LinkedTests {
       #expect(report.failures.map(\.key) == ["badge.code", "clubs[]", "age", "firm.name"])
       #expect(report.failures.map(\.line) == [2, 3, 4, 5])
       #expect(
-        report.related["Firm"] == ImportRelated(inserted: 1, updated: 1, unchanged: 0, links: 2))
+        report.related["Firm"] == ImportRelated(inserted: 1, updated: 1, unchanged: 0, linked: 2))
       #expect(try store.everything(Firm.self).map(\.name) == ["Acme"])
       #expect(try store.everything(Club.self).map(\.title) == ["Go"])
       #expect(try store.everything(Badge.self).map(\.code) == [1, 2])
@@ -310,7 +310,7 @@ struct LinkedTests {
           #expect(report.inserted == 40 && calls == (40 + size - 1) / size)
           #expect(
             report.related["Firm"]
-              == ImportRelated(inserted: 7, updated: 33, unchanged: 0, links: 40))
+              == ImportRelated(inserted: 7, updated: 33, unchanged: 0, linked: 40))
           #expect(
             try store.everything(Firm.self).map(\.size) == Array([35, 36, 37, 38, 39, 33, 34]))
         }

@@ -113,7 +113,24 @@ struct MapHookTests {
       #expect(report.omissions.map(\.key) == ["f", "f"])
       #expect(report.omissions.map(\.reason) == ["closed", "bad"])
       #expect(try store.everything(Firm.self).map(\.name) == ["Good"])
-      #expect(report.related["Firm"]?.links == 1)
+      #expect(report.related["Firm"]?.linked == 1)
+    }
+  }
+
+  @Test("What an omitted object would add to the element around it is omitted, too")
+  func omittedCycle() throws {
+    let firms: ImportMap<Firm> = ImportMap {
+      Linked(Firm.boss, from: "boss", by: \.name)
+      DidImport { _, _, _ in throw ImportSkip("none") }
+    }
+    let map = ImportMap<Staffer> { Linked(Staffer.firm, from: "f", by: \.name, map: firms) }
+    try Store.staffed { store in
+      try store.importJSON(
+        Staffer.self,
+        from: .text(#"{"name":"Ada","f":{"name":"A","boss":{"name":"Ada","age":5}}}"#),
+        map: map)
+      #expect(try store.only(Staffer.self)?.age == nil && store.count(Firm.all) == 0)
+      #expect(try store.verify().isClean)
     }
   }
 

@@ -325,7 +325,7 @@ struct RandomMapTests {
         #expect(
           report.related["Firm"]
             == ImportRelated(
-              inserted: 97, updated: 0, unchanged: count - 97, links: count))
+              inserted: 97, updated: 0, unchanged: count - 97, linked: count))
         #expect(seen.last == count && seen == seen.sorted() && seen.count >= count / 1000)
         #expect(try store.count(Staffer.all) == count)
       }
