@@ -3,7 +3,7 @@ internal import Foundation
 /// Decodes the elements of a JSON text to records.
 final class ElementDecoder<R: Record> {
   private let decoder: JSONDecoder
-  let filling: ElementFilling
+  private(set) var filling: ElementFilling
   private let findings = ElementFindings()
   private let refusesUnknownKeys: Bool
 
@@ -44,9 +44,12 @@ final class ElementDecoder<R: Record> {
   ///   - id: that of the stored record that the element stands for.
   ///   - stored: this record, where it keeps the fields that the element does not have.
   func record(
-    _ bytes: UnsafeRawBufferPointer, over id: R.ID? = nil, merging stored: R? = nil
+    _ element: ElementInput, over id: R.ID? = nil, merging stored: R? = nil
   ) throws -> R {
+    let bytes = element.bytes
     var filling = filling
+    filling.given = element.given
+    filling.emptyLists = element.emptyLists
     if let stored {
       filling.stored = try FieldCapture.fields(of: stored)
       filling.merges = true
@@ -61,28 +64,60 @@ final class ElementDecoder<R: Record> {
       ).record
     }
     if refusesUnknownKeys, let first = findings.unknownKeys.first {
-      throw LarchError(
-        .unknownKey,
-        "An element has a key that the type does not have; remove the key, or let the import report unknown keys."
-      ) {
-        $0.collection = R.collectionName
-        $0.field = first
-        $0.detail = "unknown keys: " + findings.unknownKeys.joined(separator: ", ")
-      }
+      throw LarchError.unknownKey(first, findings.unknownKeys, in: R.collectionName)
     }
     return record
   }
 
   /// One value of an element; nil if it is absent or null.
   func value<Value: Decodable>(
-    _ type: Value.Type, at path: [String], of bytes: UnsafeRawBufferPointer
+    _ type: Value.Type, at path: [String], of element: ElementInput
   ) throws -> Value? {
-    try described(bytes) {
+    if path.count == 1, let given = element.given[path[0]], let value = given as? Value {
+      return value
+    }
+    return try described(element.bytes) {
       try decoder.decode(
-        ElementValue<Value>.self, from: ElementDecoder.data(bytes), configuration: path
+        ElementValue<Value>.self, from: ElementDecoder.data(element.bytes), configuration: path
       ).value
     }
   }
+
+  /// Declares the value of a field for elements without its keys.
+  func setDefault(_ value: any Sendable, for name: String) { filling.defaults[name] = value }
+
+  /// The error of bytes that are no JSON.
+  func malformed(_ bytes: UnsafeRawBufferPointer) -> LarchError {
+    do {
+      _ = try described(bytes) {
+        try decoder.decode(AnyElement.self, from: ElementDecoder.data(bytes))
+      }
+    } catch let error as LarchError { return error } catch {}
+    return LarchError(.invalidJSON, "An element is not valid JSON; see the detail.") {
+      $0.collection = R.collectionName
+      $0.detail = "the text does not follow RFC 8259, or is nested more than 512 levels deep"
+    }
+  }
+
+  /// The name under which the decoder finds a key of an element. It differs if the decoder has a key
+  /// strategy.
+  func name(ofKey key: String) -> String {
+    guard usesKeyStrategy else { return key }
+    var bytes: [UInt8] = [UInt8(ascii: "{")]
+    JSONValue.write(key, to: &bytes)
+    bytes += ":0}".utf8
+    let names = try? decoder.decode(ElementNames.self, from: Data(bytes)).names
+    return names?.first ?? key
+  }
+
+  /// Whether the decoder may give keys other names.
+  var usesKeyStrategy: Bool {
+    if case .useDefaultKeys = decoder.keyDecodingStrategy { return false }
+    return true
+  }
+
+  /// Whether the decoder also reads what is not JSON.
+  var readsJSON5: Bool { decoder.allowsJSON5 }
 
   /// The bytes are valid for the call, and decoders copy what they keep.
   private static func data(_ bytes: UnsafeRawBufferPointer) -> Data {
@@ -145,6 +180,15 @@ private struct FilledElement<R: Record>: DecodableWithConfiguration {
 
   init(from decoder: any Decoder, configuration: (ElementFilling, ElementFindings)) throws {
     record = try ElementReader(decoder, configuration.1, configuration.0).read(R.self)
+  }
+}
+
+/// The keys of an object, as a decoder names them.
+private struct ElementNames: Decodable {
+  let names: [String]
+
+  init(from decoder: any Decoder) throws {
+    names = try decoder.container(keyedBy: ElementKey.self).allKeys.map(\.stringValue)
   }
 }
 

@@ -76,8 +76,7 @@ struct ElementObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
       let list = type as? any ExpressibleByArrayLiteral.Type,
       reader.findings.lists.contains(codingPath.map(\.stringValue) + [key.stringValue])
     else { return nil }
-    func empty<List: ExpressibleByArrayLiteral>(_ type: List.Type) -> List { [] }
-    return empty(list) as? T
+    return ElementFilling.empty(list) as? T
   }
 
   func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {

@@ -69,10 +69,12 @@ final class ImportBatch<R: Record> {
     for element in elements {
       do {
         try waiting.note(element.place) {
-          done.count(try importer.save(element, in: tx), importer.request.options)
+          done.count(
+            try importer.save(element, in: tx), element.place, importer.request.options)
         }
       } catch {
-        guard importer.isOfElement(error, tx) else { throw error }
+        if done.omit(element.place, error, importer.request.options) { continue }
+        guard importer.isOfElement(error, tx) else { throw KeyedError.plain(error) }
         done.add(ImportFailure(element.place, error), importer.request.options)
       }
     }
@@ -101,9 +103,10 @@ final class ImportBatch<R: Record> {
               if let first = try waiting.unresolved(R.self).first { throw first.error }
               return saved
             }
-            if let saved { done.count(saved, importer.request.options) }
+            if let saved { done.count(saved, element.place, importer.request.options) }
           } catch {
-            guard importer.isOfElement(error, tx) else { throw error }
+            if done.omit(element.place, error, importer.request.options) { continue }
+            guard importer.isOfElement(error, tx) else { throw KeyedError.plain(error) }
             failures.append(ImportFailure(element.place, error))
             failed.append(element)
           }

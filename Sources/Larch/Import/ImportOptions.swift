@@ -76,7 +76,7 @@ extension ImportOptions {
     return decoder
   }
 
-  private static func date(iso8601 text: String) -> Date? {
+  static func date(iso8601 text: String) -> Date? {
     if let date = try? Date(text, strategy: .iso8601) { return date }
     return try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
   }

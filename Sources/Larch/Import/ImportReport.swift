@@ -24,8 +24,56 @@ public struct ImportReport: Sendable {
   /// recognized; the last failure has that place.
   public internal(set) var isComplete = true
 
+  /// The number of elements that a hook of an ``ImportMap`` left out with ``ImportSkip``.
+  public internal(set) var omitted = 0
+  /// The elements that were left out, in their order, and linked objects that were left out of
+  /// theirs; at most ``ImportOptions/failureLimit``, the first ones.
+  public internal(set) var omissions: [ImportOmission] = []
+  /// The keys of an ``ImportMap`` that had a value which was not used, since an earlier key of the
+  /// same line had one; with the number of occurrences.
+  public internal(set) var unusedKeys: [String: Int] = [:]
+  /// The keys of an ``ImportMap`` whose values were converted to another kind, with the number of
+  /// occurrences.
+  public internal(set) var coercedKeys: [String: Int] = [:]
+  /// What was done with the objects that ``Linked`` lines of an ``ImportMap`` name, by collection.
+  public internal(set) var related: [String: ImportRelated] = [:]
+
   /// The number of elements that were read, imported or not.
-  public var elements: Int { inserted + updated + unchanged + skipped }
+  public var elements: Int { inserted + updated + unchanged + skipped + omitted }
+}
+
+/// What an import did with linked objects of one type.
+public struct ImportRelated: Sendable, Hashable {
+  /// The number of new records.
+  public internal(set) var inserted = 0
+  /// The number of times that an object changed an existing record.
+  public internal(set) var updated = 0
+  /// The number of times that an object was found as it is stored.
+  public internal(set) var unchanged = 0
+  /// The number of times that an object was linked to its element, also if it was linked before.
+  public internal(set) var linked = 0
+}
+
+/// An element that a hook of an ``ImportMap`` left out, or one of its linked objects.
+public struct ImportOmission: Sendable, Hashable {
+  /// The number of the element, from 0.
+  public let index: Int
+  /// The line on which it begins, from 1.
+  public let line: Int
+  /// The number of bytes before it.
+  public let byteOffset: Int
+  /// The key of the linked object that was left out; nil for the element itself.
+  public let key: String?
+  /// The reason that the hook gave.
+  public let reason: String
+
+  init(_ place: ElementPlace, key: String? = nil, _ reason: String) {
+    index = place.index
+    line = place.line
+    byteOffset = place.offset
+    self.key = key
+    self.reason = reason
+  }
 }
 
 extension ImportReport: CustomStringConvertible {
@@ -38,6 +86,13 @@ extension ImportReport: CustomStringConvertible {
       text +=
         ", \(unknownKeyCount) values under unknown keys (\(names.prefix(5).joined(separator: ", "))"
       text += names.count > 5 ? ", …)" : ")"
+    }
+    if omitted > 0 { text += ", \(omitted) left out" }
+    for (name, counts) in related.sorted(by: { $0.key < $1.key }) {
+      text += ", \(name): \(counts.inserted) inserted, \(counts.updated) updated"
+    }
+    for (keys, verb) in [(coercedKeys, "coerced"), (unusedKeys, "unused")] where !keys.isEmpty {
+      text += ", \(keys.values.reduce(0, +)) values \(verb)"
     }
     return text + (isComplete ? "" : ", not read to the end")
   }
@@ -53,12 +108,18 @@ public struct ImportFailure: Error, Sendable {
   public let byteOffset: Int
   /// The reason: a ``LarchError``, or an error that a hook of the type threw.
   public let reason: any Error
+  /// The key from which an ``ImportMap`` takes the field of the error, with those that lead to it:
+  /// `employer.title`. Several keys of a line are joined by "or". A property without a line has
+  /// its own key. Nil in an import without a map, and for an error that has no field.
+  public let key: String?
 
   init(_ place: ElementPlace, _ reason: any Error) {
     index = place.index
     line = place.line
     byteOffset = place.offset
-    self.reason = reason
+    let keyed = reason as? KeyedError
+    key = keyed?.key
+    self.reason = keyed?.error ?? reason
   }
 
   /// A stable text for the reason: the keyword of the first broken rule, such as `cant_be_blank`,
@@ -79,7 +140,7 @@ public struct ImportFailure: Error, Sendable {
 extension ImportFailure: CustomStringConvertible {
   /// The place and the reason.
   public var description: String {
-    "element \(index), line \(line), byte \(byteOffset): \(reason)"
+    "element \(index), line \(line), byte \(byteOffset)\(key.map { ", key \($0)" } ?? ""): \(reason)"
   }
 }
 

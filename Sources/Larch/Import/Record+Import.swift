@@ -4,7 +4,7 @@ public import Foundation
 
 extension Record {
   /// Imports the elements of a JSON text as records of this type. See
-  /// ``RecordWriting/importJSON(_:from:existing:onError:batchSize:options:progress:)``.
+  /// ``RecordWriting/importJSON(_:from:map:existing:onError:batchSize:options:progress:)``.
   ///
   /// ```swift
   /// let report = try Person.importJSON(from: .file("people.json"), onError: .skip)
@@ -19,18 +19,18 @@ extension Record {
   )
   @discardableResult
   public static func importJSON(
-    from source: JSONSource, existing: ImportExisting = .replace,
+    from source: JSONSource, map: ImportMap<Self>? = nil, existing: ImportExisting = .replace,
     onError policy: ImportErrorPolicy = .stop, batchSize: Int = 1000,
     options: ImportOptions = ImportOptions(), in writer: some RecordWriting = AmbientStore(),
     progress: ((ImportProgress) -> Void)? = nil
   ) throws -> ImportReport {
     try writer.importJSON(
-      Self.self, from: source, existing: existing, onError: policy, batchSize: batchSize,
+      Self.self, from: source, map: map, existing: existing, onError: policy, batchSize: batchSize,
       options: options, progress: progress)
   }
 
   /// Imports the elements of a JSON text as records of this type, matched by a unique field. See
-  /// ``RecordWriting/importJSON(_:from:matching:existing:onError:batchSize:options:progress:)``.
+  /// ``RecordWriting/importJSON(_:from:map:matching:existing:onError:batchSize:options:progress:)``.
   ///
   /// - Throws: the same errors.
   /// - Complexity: the same.
@@ -41,14 +41,15 @@ extension Record {
   )
   @discardableResult
   public static func importJSON<Value: IndexKey & Decodable>(
-    from source: JSONSource, matching field: any KeyPath<Self, Value> & Sendable,
+    from source: JSONSource, map: ImportMap<Self>? = nil,
+    matching field: any KeyPath<Self, Value> & Sendable,
     existing: ImportExisting = .replace, onError policy: ImportErrorPolicy = .stop,
     batchSize: Int = 1000, options: ImportOptions = ImportOptions(),
     in writer: some RecordWriting = AmbientStore(),
     progress: ((ImportProgress) -> Void)? = nil
   ) throws -> ImportReport {
     try writer.importJSON(
-      Self.self, from: source, matching: field, existing: existing, onError: policy,
+      Self.self, from: source, map: map, matching: field, existing: existing, onError: policy,
       batchSize: batchSize, options: options, progress: progress)
   }
 

@@ -2,6 +2,7 @@ internal import Foundation
 
 /// The parameters of an import, without the type and the source.
 struct ImportRequest<R: Record> {
+  var map: ImportMap<R>?
   var matcher: RecordMatcher<R>?
   var existing: ImportExisting
   var policy: ImportErrorPolicy
@@ -16,7 +17,9 @@ struct ReadElement<R> {
   enum Content {
     case record(R)
     /// It becomes a record when its stored record is known.
-    case bytes([UInt8])
+    case bytes(MappedElement)
+    /// Its map needs the store.
+    case source([UInt8])
     /// It must be read again.
     case unread
   }
@@ -25,6 +28,13 @@ struct ReadElement<R> {
   let content: Content
   /// The unknown keys, if it is a record.
   var unknownKeys: [String] = []
+  /// What a map noted.
+  var tally: MapTally?
+
+  init(place: ElementPlace, content: Content) {
+    self.place = place
+    self.content = content
+  }
 }
 
 /// Imports the elements of one JSON text into one collection.
@@ -34,7 +44,8 @@ final class RecordImporter<R: Record> {
 
   let request: ImportRequest<R>
   let source: any ByteSource
-  let decoder: ElementDecoder<R>
+  private var decoder: ElementDecoder<R>
+  private var plan: MapPlan<R>?
   private var scanner: JSONElementScanner
   private(set) var report = ImportReport()
 
@@ -66,10 +77,11 @@ final class RecordImporter<R: Record> {
       for element in elements {
         do {
           try waiting.note(element.place) {
-            report.count(try save(element, in: tx), request.options)
+            report.count(try save(element, in: tx), element.place, request.options)
           }
         } catch {
-          guard isOfElement(error, tx) else { throw error }
+          if report.omit(element.place, error, request.options) { continue }
+          guard isOfElement(error, tx) else { throw KeyedError.plain(error) }
           throw stopped(ImportFailure(element.place, error))
         }
       }
@@ -125,12 +137,19 @@ final class RecordImporter<R: Record> {
       tellProgress()
     }
     report.failures.sort { $0.index < $1.index }
+    report.omissions.sort { $0.index < $1.index }
     return report
   }
 
-  /// Reads what the store knows about the type.
+  /// Reads what the store knows about the type, and checks the map.
   private func begin(_ tx: ReadTransaction) throws {
     try request.matcher?.check(tx)
+    if let map = request.map, plan == nil {
+      let session = MapSession(request.options, undoesElements: request.policy == .skip)
+      let plan = try session.plan(map, tx)
+      self.plan = plan
+      decoder = plan.decoder
+    }
     decoder.take(listsOf: try tx.context.collection(of: R.self))
   }
 
@@ -153,11 +172,9 @@ final class RecordImporter<R: Record> {
         if fail(ImportFailure(element.place, problem)) { continue } else { break }
       }
       do {
-        let content = try content(of: element.bytes)
-        var read = ReadElement(place: element.place, content: content)
-        if case .record = content { read.unknownKeys = decoder.unknownKeys }
-        elements.append(read)
+        elements.append(try self.element(at: element.place, element.bytes))
       } catch {
+        if report.omit(element.place, error, request.options) { continue }
         if !fail(ImportFailure(element.place, error)) { break }
       }
     }
@@ -165,16 +182,45 @@ final class RecordImporter<R: Record> {
     return count > 0
   }
 
-  private func content(of bytes: UnsafeRawBufferPointer) throws -> ReadElement<R>.Content {
-    if request.existing == .merge { return .bytes([UInt8](bytes)) }
+  private func element(
+    at place: ElementPlace, _ bytes: UnsafeRawBufferPointer
+  ) throws -> ReadElement<R> {
+    guard let plan else { return try element(at: place, ElementInput(bytes)) }
+    if plan.needsStore { return ReadElement(place: place, content: .source([UInt8](bytes))) }
+    if let (own, _) = try plan.readByHooks(bytes) {
+      return try own.withUnsafeBytes { try element(at: place, $0, plan) }
+    }
+    return try element(at: place, bytes, plan)
+  }
+
+  private func element(
+    at place: ElementPlace, _ bytes: UnsafeRawBufferPointer, _ plan: MapPlan<R>
+  ) throws -> ReadElement<R> {
+    var tally = MapTally()
+    let mapped = try plan.mapped(bytes, &tally)
+    var read = try plan.keyed { try mapped.withInput { try element(at: place, $0) } }
+    plan.note(read.unknownKeys, &tally)
+    read.unknownKeys = []
+    read.tally = tally
+    return read
+  }
+
+  private func element(at place: ElementPlace, _ input: ElementInput) throws -> ReadElement<R> {
+    func later() -> ReadElement<R> {
+      let bytes = MappedElement(bytes: [UInt8](input.bytes), given: input.given)
+      return ReadElement(place: place, content: .bytes(bytes))
+    }
+    if request.existing == .merge { return later() }
     do {
-      return .record(try decoder.record(bytes))
+      var element = ReadElement(place: place, content: .record(try decoder.record(input)))
+      element.unknownKeys = decoder.unknownKeys
+      return element
     } catch let error as LarchError {
       // A matched record already has an id.
       guard request.matcher != nil, error.context.field == decoder.filling.idKey else {
         throw error
       }
-      return .bytes([UInt8](bytes))
+      return later()
     }
   }
 
@@ -191,91 +237,69 @@ final class RecordImporter<R: Record> {
   /// Whether an error is the fault of an element, not of the storage or the program.
   func isOfElement(_ error: any Error, _ tx: WriteTransaction) -> Bool {
     if tx.context.failure != nil || error is CancellationError { return false }
-    guard let error = error as? LarchError else { return true }
+    guard let error = KeyedError.plain(error) as? LarchError else { return true }
     return LarchError.Code.ofElements.contains(error.code)
   }
 
-  enum Change { case inserted, updated, unchanged }
-
   /// The result of an element.
   struct Saved {
-    let change: Change
-    let unknownKeys: [String]
+    let change: ImportChange
+    var unknownKeys: [String] = []
+    var tally: MapTally?
   }
 
-  /// Saves one element; on an error nothing has changed.
+  private var saver: ElementSaver<R> {
+    ElementSaver(decoder: decoder, matcher: request.matcher, existing: request.existing)
+  }
+
+  /// Saves one element; on an error nothing has changed, or the whole import stops.
   func save(_ element: ReadElement<R>, in tx: WriteTransaction) throws -> Saved {
-    if case .record(let record) = element.content {
-      return Saved(change: try save(record, in: tx), unknownKeys: element.unknownKeys)
-    }
-    // Decoded only now, because the decoder learns the keys from it.
-    let change = try saveBytes(of: element, in: tx)
-    return Saved(change: change, unknownKeys: decoder.unknownKeys)
-  }
-
-  private func saveBytes(
-    of element: ReadElement<R>, in tx: WriteTransaction
-  ) throws -> Change {
     switch element.content {
-    case .record(let record): return try save(record, in: tx)
-    case .bytes(let bytes): return try bytes.withUnsafeBytes { try save($0, in: tx) }
+    case .record(let record):
+      return Saved(
+        change: try keyed { try saver.save(record, in: tx) }, unknownKeys: element.unknownKeys,
+        tally: element.tally)
+    case .bytes(let mapped):
+      let change: ImportChange = try keyed {
+        try mapped.withInput { (input: ElementInput) in try saver.save(input, in: tx).change }
+      }
+      // Decoded only now, because the decoder learns the keys from it.
+      guard let plan, var tally = element.tally else {
+        return Saved(change: change, unknownKeys: decoder.unknownKeys)
+      }
+      plan.note(decoder.unknownKeys, &tally)
+      return Saved(change: change, tally: tally)
+    case .source(let bytes):
+      guard let plan else { preconditionFailure("Only a map makes such an element.") }
+      var tally = MapTally()
+      let saved = try bytes.withUnsafeBytes { try plan.save($0, saver, in: tx, &tally) }
+      guard case .saved(_, let change) = saved else {
+        preconditionFailure("No element is around this one.")
+      }
+      return Saved(change: change, tally: tally)
     case .unread:
       let size = element.place.count
       let bytes = try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
         count = try source.read(
           at: element.place.offset, into: UnsafeMutableRawBufferPointer(buffer))
       }
-      return try bytes.withUnsafeBytes { bytes in
-        switch try content(of: bytes) {
-        case .record(let record): try save(record, in: tx)
-        case .bytes, .unread: try save(bytes, in: tx)
-        }
-      }
+      return try save(
+        try bytes.withUnsafeBytes { try self.element(at: element.place, $0) }, in: tx)
     }
   }
 
-  private func save(_ record: R, in tx: WriteTransaction) throws -> Change {
-    var record = record
-    if let matcher = request.matcher {
-      let id = try matcher.find(record, tx)
-      if let id { record.id = id }
-      return try save(&record, isStored: id != nil, in: tx)
-    }
-    let isStored = try !record.id._isUnassigned && tx.exists(R.self, record.id)
-    return try save(&record, isStored: isStored, in: tx)
-  }
-
-  private func save(_ bytes: UnsafeRawBufferPointer, in tx: WriteTransaction) throws -> Change {
-    let id = try (request.matcher ?? .byID).findElement(decoder, bytes, tx)
-    guard let id else {
-      var record = try decoder.record(bytes)
-      return try save(&record, isStored: false, in: tx)
-    }
-    // Only a merge needs the fields of the stored record.
-    let stored = request.existing == .merge ? try tx.find(R.self, id) : nil
-    var record = try decoder.record(bytes, over: id, merging: stored)
-    record.id = id
-    return try save(&record, isStored: true, in: tx)
-  }
-
-  private func save(
-    _ record: inout R, isStored: Bool, in tx: WriteTransaction
-  ) throws -> Change {
-    let before = tx.changeCount
-    guard isStored else {
-      // Not `save`: a record with this id may exist that does not match.
-      try tx.insert(&record)
-      return .inserted
-    }
-    try tx.takeStoredVersion(into: &record)
-    try tx.update(&record)
-    return tx.changeCount == before ? .unchanged : .updated
+  private func keyed<T>(_ body: () throws -> T) throws -> T {
+    guard let plan else { return try body() }
+    return try plan.keyed(body)
   }
 }
 
 extension ImportReport {
-  mutating func count<R>(_ saved: RecordImporter<R>.Saved, _ options: ImportOptions) {
+  mutating func count<R>(
+    _ saved: RecordImporter<R>.Saved, _ place: ElementPlace, _ options: ImportOptions
+  ) {
     for key in saved.unknownKeys { count(unknown: key, 1, options) }
+    if let tally = saved.tally, !tally.isEmpty { add(tally, place, options) }
     switch saved.change {
     case .inserted: inserted += 1
     case .updated: updated += 1
@@ -287,6 +311,32 @@ extension ImportReport {
     unknownKeyCount += times
     guard unknownKeys.count < options.failureLimit || unknownKeys[key] != nil else { return }
     unknownKeys[key, default: 0] += times
+  }
+
+  private mutating func add(
+    _ tally: MapTally, _ place: ElementPlace, _ options: ImportOptions
+  ) {
+    for (key, times) in tally.unknown.sorted(by: { $0.key < $1.key }) {
+      count(unknown: key, times, options)
+    }
+    unusedKeys.merge(tally.unused, uniquingKeysWith: +)
+    coercedKeys.merge(tally.coerced, uniquingKeysWith: +)
+    for (name, counts) in tally.related { related[name, default: ImportRelated()].add(counts) }
+    for (key, reason) in tally.omissions where omissions.count < options.failureLimit {
+      omissions.append(ImportOmission(place, key: key, reason))
+    }
+  }
+
+  /// Notes an element that a hook left out; false for any other error.
+  mutating func omit(
+    _ place: ElementPlace, _ error: any Error, _ options: ImportOptions
+  ) -> Bool {
+    guard let skip = error as? ImportSkip else { return false }
+    omitted += 1
+    if omissions.count < options.failureLimit {
+      omissions.append(ImportOmission(place, skip.reason))
+    }
+    return true
   }
 
   mutating func add(_ failure: ImportFailure, _ options: ImportOptions) {
@@ -304,6 +354,11 @@ extension ImportReport {
       count(unknown: key, times, options)
     }
     unknownKeyCount += other.unknownKeyCount - kept
+    omitted += other.omitted
+    omissions += other.omissions.prefix(max(0, options.failureLimit - omissions.count))
+    unusedKeys.merge(other.unusedKeys, uniquingKeysWith: +)
+    coercedKeys.merge(other.coercedKeys, uniquingKeysWith: +)
+    for (name, counts) in other.related { related[name, default: ImportRelated()].add(counts) }
     failures += other.failures.prefix(max(0, options.failureLimit - failures.count))
   }
 }
@@ -314,6 +369,6 @@ extension LarchError.Code {
     .invalidJSON, .elementMismatch, .elementTooLarge, .unknownKey, .uniqueConflict, .idExists,
     .recordNotFound, .idTooLong, .idUnassigned, .encodingFailed, .decodingFailed,
     .recordTooLarge, .invalid, .hooksTooDeep, .fieldMismatch, .unsavedReference,
-    .danglingReference, .deleteDenied, .overflow, .idChanged, .conflict,
+    .danglingReference, .deleteDenied, .overflow, .idChanged, .conflict, .unsuitableAssociation,
   ]
 }

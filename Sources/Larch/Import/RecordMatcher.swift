@@ -10,20 +10,32 @@ struct RecordMatcher<R: Record> {
   /// By the record that the element holds.
   let find: (R, ReadTransaction) throws -> R.ID?
   /// By the element, before it is made a record.
-  let findElement: (ElementDecoder<R>, UnsafeRawBufferPointer, ReadTransaction) throws -> R.ID?
+  let findElement: (ElementDecoder<R>, ElementInput, ReadTransaction) throws -> R.ID?
+  /// The bytes by which an element is matched; nil if it matches nothing.
+  let key: (ElementDecoder<R>, ElementInput, ReadTransaction) throws -> [UInt8]?
+  /// The path of the field in elements; nil for a computed one.
+  let path: () -> [String]?
 
   /// By the id.
   static var byID: RecordMatcher {
     RecordMatcher(
       check: { _ in },
       find: { record, tx in try tx.exists(R.self, record.id) ? record.id : nil },
-      findElement: { decoder, bytes, tx in
+      findElement: { decoder, element, tx in
         let key = decoder.filling.idKey
-        guard let id = try decoder.value(R.ID.self, at: [key], of: bytes), !id._isUnassigned else {
+        guard let id = try decoder.value(R.ID.self, at: [key], of: element), !id._isUnassigned
+        else {
           return nil
         }
         return try tx.exists(R.self, id) ? id : nil
-      })
+      },
+      key: { decoder, element, tx in
+        guard let id = try decoder.value(R.ID.self, at: [decoder.filling.idKey], of: element),
+          !id._isUnassigned
+        else { return nil }
+        return [UInt8](try tx.context.key(of: id))
+      },
+      path: { [ElementFilling(for: R.self).idKey] })
   }
 
   /// By a unique field.
@@ -64,16 +76,27 @@ struct RecordMatcher<R: Record> {
         }
       },
       find: { record, tx in try find(record[keyPath: field], tx) },
-      findElement: { decoder, bytes, tx in
+      findElement: { decoder, element, tx in
         guard let path else {
           throw LarchError(
             .unsuitableMatch,
             "Elements can be matched only by a stored property; name one."
           ) { $0.collection = R.collectionName }
         }
-        guard let value = try decoder.value(Value.self, at: path, of: bytes) else { return nil }
+        guard let value = try decoder.value(Value.self, at: path, of: element) else { return nil }
         return try find(value, tx)
-      })
+      },
+      key: { decoder, element, tx in
+        guard let path, let value = try decoder.value(Value.self, at: path, of: element) else {
+          return nil
+        }
+        let point = tx.context.points.entry(
+          of: field, in: try tx.context.collection(of: R.self))
+        tx.context.idWriter.clear()
+        point.write(value, to: &tx.context.idWriter)
+        return tx.context.idWriter.hasNil ? nil : [UInt8](tx.context.idWriter.bytes)
+      },
+      path: { path })
   }
 }
 

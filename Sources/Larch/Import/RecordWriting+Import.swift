@@ -19,6 +19,7 @@ extension RecordWriting {
   /// - Parameters:
   ///   - type: the type of the elements.
   ///   - source: a file, bytes or text, with an array or one element per line.
+  ///   - map: how elements become records, if their keys are not those of the type.
   ///   - existing: what happens to an existing record: it is replaced, or keeps the fields that the
   ///     element does not have.
   ///   - policy: whether an element that cannot be imported stops the import, so that nothing is
@@ -29,7 +30,9 @@ extension RecordWriting {
   ///     beginning if the transaction must be repeated.
   /// - Returns: the counts, and the elements that were not imported.
   /// - Throws: `.importStopped` with an ``ImportFailure`` as its cause; `.fileNotFound`,
-  ///   `.accessDenied`; the errors of a transaction. Earlier batches stay.
+  ///   `.accessDenied`; the errors of a transaction. Earlier batches stay. For a wrong map, before
+  ///   an element is read: `.invalidImportMap`; for its ``Linked`` lines `.unsuitableMatch`,
+  ///   `.unsuitableAssociation`, `.unknownAssociation` and `.unknownCollection`.
   /// - Complexity: that of ``save(_:)`` for each element. It needs memory for a batch, and about 40
   ///   bytes for each element that refers to a later one; with `.stop`, that of a transaction.
   @available(
@@ -39,13 +42,15 @@ extension RecordWriting {
   )
   @discardableResult
   public func importJSON<R: Record>(
-    _ type: R.Type = R.self, from source: JSONSource, existing: ImportExisting = .replace,
+    _ type: R.Type = R.self, from source: JSONSource, map: ImportMap<R>? = nil,
+    existing: ImportExisting = .replace,
     onError policy: ImportErrorPolicy = .stop, batchSize: Int = 1000,
     options: ImportOptions = ImportOptions(), progress: ((ImportProgress) -> Void)? = nil
   ) throws -> ImportReport {
     try _importJSON(
       ImportRequest<R>(
-        matcher: nil, existing: existing, policy: policy, batchSize: batchSize, options: options,
+        map: map, matcher: nil, existing: existing, policy: policy, batchSize: batchSize,
+        options: options,
         progress: progress),
       from: source)
   }
@@ -63,6 +68,7 @@ extension RecordWriting {
   /// - Parameters:
   ///   - type: the type of the elements.
   ///   - source: a file, bytes or text, with an array or one element per line.
+  ///   - map: how elements become records, if their keys are not those of the type.
   ///   - field: a field with its own `Unique`.
   ///   - existing: what happens to an existing record.
   ///   - policy: whether an element that cannot be imported stops the import or is skipped.
@@ -70,7 +76,7 @@ extension RecordWriting {
   ///   - options: the format and the limits of elements.
   ///   - progress: called after each batch.
   /// - Throws: `.unsuitableMatch` for another field, and the errors of
-  ///   ``importJSON(_:from:existing:onError:batchSize:options:progress:)``, which describes the
+  ///   ``importJSON(_:from:map:existing:onError:batchSize:options:progress:)``, which describes the
   ///   other parameters.
   /// - Complexity: the same, and a search for each element.
   @available(
@@ -80,14 +86,14 @@ extension RecordWriting {
   )
   @discardableResult
   public func importJSON<R: Record, Value: IndexKey & Decodable>(
-    _ type: R.Type = R.self, from source: JSONSource,
+    _ type: R.Type = R.self, from source: JSONSource, map: ImportMap<R>? = nil,
     matching field: any KeyPath<R, Value> & Sendable, existing: ImportExisting = .replace,
     onError policy: ImportErrorPolicy = .stop, batchSize: Int = 1000,
     options: ImportOptions = ImportOptions(), progress: ((ImportProgress) -> Void)? = nil
   ) throws -> ImportReport {
     try _importJSON(
       ImportRequest<R>(
-        matcher: .by(field), existing: existing, policy: policy, batchSize: batchSize,
+        map: map, matcher: .by(field), existing: existing, policy: policy, batchSize: batchSize,
         options: options, progress: progress),
       from: source)
   }

@@ -2,7 +2,7 @@ internal import Foundation
 
 extension Record {
   /// Imports the elements of a JSON text as records of this type, without blocking the task's
-  /// thread. See ``Store/importJSON(_:from:existing:onError:batchSize:options:progress:)``.
+  /// thread. See ``Store/importJSON(_:from:map:existing:onError:batchSize:options:progress:)``.
   ///
   /// ```swift
   /// let report = try await Person.importJSON(from: .file("people.json"), onError: .skip)
@@ -14,19 +14,19 @@ extension Record {
   /// - Complexity: the same.
   @discardableResult
   public static func importJSON(
-    from source: JSONSource, existing: ImportExisting = .replace,
+    from source: JSONSource, map: ImportMap<Self>? = nil, existing: ImportExisting = .replace,
     onError policy: ImportErrorPolicy = .stop, batchSize: Int = 1000,
     options: ImportOptions = ImportOptions(), in store: Store? = nil,
     progress: (@Sendable (ImportProgress) -> Void)? = nil
   ) async throws -> ImportReport {
     try await AmbientStore.chosen(store).importJSON(
-      Self.self, from: source, existing: existing, onError: policy, batchSize: batchSize,
+      Self.self, from: source, map: map, existing: existing, onError: policy, batchSize: batchSize,
       options: options, progress: progress)
   }
 
   /// Imports the elements of a JSON text as records of this type, matched by a unique field,
   /// without blocking the task's thread. See
-  /// ``Store/importJSON(_:from:matching:existing:onError:batchSize:options:progress:)``.
+  /// ``Store/importJSON(_:from:map:matching:existing:onError:batchSize:options:progress:)``.
   ///
   /// Without `store` it uses that of the task, or else ``Store/default``.
   ///
@@ -34,20 +34,21 @@ extension Record {
   /// - Complexity: the same.
   @discardableResult
   public static func importJSON<Value: IndexKey & Decodable>(
-    from source: JSONSource, matching field: any KeyPath<Self, Value> & Sendable,
+    from source: JSONSource, map: ImportMap<Self>? = nil,
+    matching field: any KeyPath<Self, Value> & Sendable,
     existing: ImportExisting = .replace, onError policy: ImportErrorPolicy = .stop,
     batchSize: Int = 1000, options: ImportOptions = ImportOptions(), in store: Store? = nil,
     progress: (@Sendable (ImportProgress) -> Void)? = nil
   ) async throws -> ImportReport {
     try await AmbientStore.chosen(store).importJSON(
-      Self.self, from: source, matching: field, existing: existing, onError: policy,
+      Self.self, from: source, map: map, matching: field, existing: existing, onError: policy,
       batchSize: batchSize, options: options, progress: progress)
   }
 }
 
 extension Store {
   /// Imports the elements of a JSON text as records, without blocking the task's thread. See
-  /// ``RecordWriting/importJSON(_:from:existing:onError:batchSize:options:progress:)``.
+  /// ``RecordWriting/importJSON(_:from:map:existing:onError:batchSize:options:progress:)``.
   ///
   /// If the task is cancelled, the import ends before the next batch: with `.skip` earlier batches
   /// stay, with `.stop` nothing is imported.
@@ -56,7 +57,8 @@ extension Store {
   /// - Complexity: the same, on a separate thread.
   @discardableResult
   public func importJSON<R: Record>(
-    _ type: R.Type = R.self, from source: JSONSource, existing: ImportExisting = .replace,
+    _ type: R.Type = R.self, from source: JSONSource, map: ImportMap<R>? = nil,
+    existing: ImportExisting = .replace,
     onError policy: ImportErrorPolicy = .stop, batchSize: Int = 1000,
     options: ImportOptions = ImportOptions(),
     progress: (@Sendable (ImportProgress) -> Void)? = nil
@@ -64,7 +66,7 @@ extension Store {
     try await offThread { isCancelled in
       try self._importJSON(
         ImportRequest<R>(
-          matcher: nil, existing: existing, policy: policy, batchSize: batchSize,
+          map: map, matcher: nil, existing: existing, policy: policy, batchSize: batchSize,
           options: options, isCancelled: isCancelled, progress: progress),
         from: source)
     }
@@ -72,13 +74,13 @@ extension Store {
 
   /// Imports the elements of a JSON text as records, matched by a unique field, without blocking
   /// the task's thread. See
-  /// ``RecordWriting/importJSON(_:from:matching:existing:onError:batchSize:options:progress:)``.
+  /// ``RecordWriting/importJSON(_:from:map:matching:existing:onError:batchSize:options:progress:)``.
   ///
   /// - Throws: the same errors, and `CancellationError`.
   /// - Complexity: the same, on a separate thread.
   @discardableResult
   public func importJSON<R: Record, Value: IndexKey & Decodable>(
-    _ type: R.Type = R.self, from source: JSONSource,
+    _ type: R.Type = R.self, from source: JSONSource, map: ImportMap<R>? = nil,
     matching field: any KeyPath<R, Value> & Sendable, existing: ImportExisting = .replace,
     onError policy: ImportErrorPolicy = .stop, batchSize: Int = 1000,
     options: ImportOptions = ImportOptions(),
@@ -87,7 +89,7 @@ extension Store {
     try await offThread { isCancelled in
       try self._importJSON(
         ImportRequest<R>(
-          matcher: .by(field), existing: existing, policy: policy, batchSize: batchSize,
+          map: map, matcher: .by(field), existing: existing, policy: policy, batchSize: batchSize,
           options: options, isCancelled: isCancelled, progress: progress),
         from: source)
     }
