@@ -48,8 +48,11 @@ extension JoinPartners {
     let outer = JoinKeyReader(owner.idField, context: context, typed: typed)
     let inner = JoinKeyReader(field, context: context, typed: targetTyped)
     if let access = JoinPlan.access(to: field, of: target) {
+      // Only a list of references makes several owners share a record. Ids of one width are whole in
+      // the index.
       return try KeyedPartners(
-        outer, inner, access, query, in: target, context: context, typed: targetTyped)
+        outer, inner, access, query, in: target, context: context, typed: targetTyped,
+        keepsIndexed: reference.isList && owner.stored.idKind.width != nil)
     }
     // A read-only file may not have the index.
     var all = query

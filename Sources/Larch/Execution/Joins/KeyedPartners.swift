@@ -14,12 +14,14 @@ final class KeyedPartners: LookupPartners {
   /// - Parameters:
   ///   - query: the inner query, without limit and offset.
   ///   - keepsFound: whether records found by id are kept for other rows.
+  ///   - keepsIndexed: whether those found in an index are kept; only if none of its keys is cut.
   ///   - keepsFoundOrder: whether partners keep the order and the duplicates of a list in the outer
   ///     record.
   init(
     _ outer: JoinKeyReader, _ inner: JoinKeyReader, _ access: JoinAccess,
     _ query: QueryDescription, in collection: CollectionHandle, context: TransactionContext,
-    typed: TypedAccess, keepsFound: Bool = false, keepsFoundOrder: Bool = false
+    typed: TypedAccess, keepsFound: Bool = false, keepsIndexed: Bool = false,
+    keepsFoundOrder: Bool = false
   ) throws {
     outerKeys = outer
     innerKeys = inner
@@ -35,6 +37,7 @@ final class KeyedPartners: LookupPartners {
         optionals: index.schema.fields[0].form.optionalCount, isLast: isLast)
       rules.isOrderedByID = isLast
       if !isLast, index.schema.hasMultiple { rules.mayRepeat = true }
+      rules.keepsFound = keepsIndexed
     } else {
       idForm = try inner.idForm(in: collection)
       keyForm = JoinKeyForm()

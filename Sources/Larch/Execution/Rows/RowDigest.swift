@@ -24,6 +24,9 @@ class RowDigest {
   /// Adds the number of records that follow for one row.
   func add(count: Int) { hasher.combine(count) }
 
+  /// Adds a hash of the records that came with the last record.
+  func add(content: Int) { hasher.combine(content) }
+
   var value: Int { hasher.finalize() }
 }
 

@@ -3,7 +3,7 @@
 /// In code that is compiled once for all record types, using `Right?` or `(Left, Right?)` makes the
 /// runtime look up that type each time, which costs as much as decoding a record. So a part has its
 /// type in the row as its own generic parameter, and copies its value into the row.
-class RowPart<R: Record> {
+class RowPart<R> {
   /// Whether there is a value to copy; false if a required record is missing.
   final var isFilled = false
   /// The layout of the part in the memory of the row.
@@ -23,7 +23,7 @@ class RowPart<R: Record> {
 }
 
 /// A part whose type in the row is `Value`: the record, or an optional of it.
-final class TypedRowPart<R: Record, Value>: RowPart<R> {
+final class TypedRowPart<R, Value>: RowPart<R> {
   private let memory: UnsafeMutablePointer<Value>
   private let fill: (UnsafeMutablePointer<Value>, R) -> Void
   private let missing: ((UnsafeMutablePointer<Value>) -> Void)?

@@ -21,7 +21,7 @@ public struct Selection<R: Record, Row>: Sendable {
   /// Whether equal results are returned once.
   var isDistinct = false
 
-  fileprivate init(
+  init(
     _ query: Query<R>, _ fields: [SelectedFieldDescription], _ elements: SelectedElements?,
     make: @escaping @Sendable (SelectedValues, UnsafeMutablePointer<Row>) throws -> Void
   ) {

@@ -1,5 +1,5 @@
 // Changes of associations. The work is in `WriteTransaction+Related` and, for many-to-many lists,
-// in `WriteTransaction+Links`.
+// in `WriteTransaction+Links`. Those that make join records are in `RecordWriting+Joins`.
 
 extension RecordWriting {
   /// Relates the record with this id to the owner; repeating it has no effect.
@@ -15,8 +15,8 @@ extension RecordWriting {
   ///
   /// - Throws: `.unsavedReference` for an id that no save has assigned, `.danglingReference` at the
   ///   end of the transaction for a record that does not exist, `.recordNotFound` for the record
-  ///   with the property, `.unsuitableAssociation` through a join record, which must be saved
-  ///   itself, and for a property that cannot be set; `.unknownAssociation`, and the errors of
+  ///   with the property, `.unsuitableAssociation` through a join record, which
+  ///   ``add(_:to:through:)-(Target.ID,_,_)`` makes, and for a property that cannot be set; `.unknownAssociation`, and the errors of
   ///   `RecordWriting.update(_:)`. Nothing is changed then.
   /// - Complexity: two searches and two entries for ``ManyToMany``; otherwise reading and saving
   ///   one record.

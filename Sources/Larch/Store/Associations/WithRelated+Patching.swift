@@ -1,6 +1,6 @@
 extension WithRelated: PatchedQuery, PatchedRows {
   var reasonNotPatched: String? {
-    targets.details.hasRelatedOrder
+    form.hasRelatedOrder
       ? "the order of its related records is that of further ones" : query.details.reasonNotPatched
   }
 
@@ -10,8 +10,8 @@ extension WithRelated: PatchedQuery, PatchedRows {
   var rowComparison: ValueComparison<[Row]> { .stored }
 
   var dependencies: [RelatedDependency] {
-    let related = RelatedFilter(route, AssociatedType(Target.self), targets.details.filter)
-    return details.dependencies + [RelatedDependency(filter: .related(related), isContent: true)]
+    details.dependencies
+      + form.parts.map { RelatedDependency(filter: $0.dependency, isContent: true) }
   }
 
   func rows(

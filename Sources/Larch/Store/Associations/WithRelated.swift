@@ -1,36 +1,30 @@
-/// The records of a query, each with its related records of an association.
+/// The records of a query, each with its related records of one or several associations.
 ///
 /// ```swift
 /// for (company, people) in try store.fetch(Company.all.with(Company.people)) {
 ///   print(company.name, people.count)
+/// }
+/// for (person, company, tags) in try store.fetch(Person.all.with(Person.company).with(Person.tags)) {
+///   print(person.name, company?.name ?? "-", tags.map(\.name))
+/// }
+/// ```
+///
+/// A row is a tuple of the record and, for each association in the order in which they were added, an
+/// array or an optional. The related records may have related ones of their own, to any depth:
+///
+/// ```swift
+/// let staff = Person.where { $0.age >= 18 }.with(Person.address)
+/// for (company, people) in try store.fetch(Company.all.with(Company.people, from: staff)) {
+///   for (person, address) in people { print(company.name, person.name, address?.city ?? "-") }
 /// }
 /// ```
 ///
 /// Created by `Query.with(_:from:)`. Everything is read in one pass over one snapshot. The related
 /// records come in the order of their ids, or in the order of the list if the record itself has a
 /// list of ids. Missing records are skipped. Through join records, each comes once.
-public struct WithRelated<Owner: Record, Target: Record, Row>: Sendable {
+public struct WithRelated<Owner: Record, Row>: Sendable {
   var query: Query<Owner>
-  let route: AssociationRoute.Kind
-  let targets: Query<Target>
-  /// Makes the rows. It is one call for all of them: in code that is compiled once for all types,
-  /// each call would look up the type of a row in the runtime.
-  private let rows: @Sendable (RelatedRows<Owner, Target>) throws -> [Row]
-  private let forEachRow:
-    @Sendable (RelatedRows<Owner, Target>, (Row) throws -> Void) throws -> Void
-
-  fileprivate init(
-    _ query: Query<Owner>, _ route: AssociationRoute, _ targets: Query<Target>,
-    rows: @escaping @Sendable (RelatedRows<Owner, Target>) throws -> [Row],
-    forEachRow:
-      @escaping @Sendable (RelatedRows<Owner, Target>, (Row) throws -> Void) throws -> Void
-  ) {
-    self.query = query
-    self.route = route.kind
-    self.targets = targets
-    self.rows = rows
-    self.forEachRow = forEachRow
-  }
+  let form: RelatedRowForm<Owner, Row>
 }
 
 extension Query {
@@ -43,10 +37,8 @@ extension Query {
   ///     those of each record. It must not have a page token.
   public func with<A: ToManyAssociation>(
     _ association: A, from targets: Query<A.Target> = A.Target.all
-  ) -> WithRelated<R, A.Target, (R, [A.Target])> where A.Owner == R {
-    WithRelated(
-      self, association._route, targets, rows: { try $0.withMany() },
-      forEachRow: { try $0.forEachWithMany($1) })
+  ) -> WithRelated<R, (R, [A.Target])> where A.Owner == R {
+    WithRelated(query: self, form: RelatedRowForm([.many(association, targets)], [A.Target].self))
   }
 
   /// The records, each with its related record of an association, or nil.
@@ -62,134 +54,106 @@ extension Query {
   ///   - targets: refines the related records: a record that is not in this query becomes nil.
   public func with<A: ToOneAssociation>(
     _ association: A, from targets: Query<A.Target> = A.Target.all
-  ) -> WithRelated<R, A.Target, (R, A.Target?)> where A.Owner == R {
-    WithRelated(
-      self, association._route, targets, rows: { try $0.withOne() },
-      forEachRow: { try $0.forEachWithOne($1) })
+  ) -> WithRelated<R, (R, A.Target?)> where A.Owner == R {
+    WithRelated(query: self, form: RelatedRowForm([.one(association, targets)], A.Target?.self))
+  }
+
+  /// The records, each with the related records of an association, which have related ones
+  /// themselves.
+  ///
+  /// ```swift
+  /// let posts = Post.all.sorted(by: \.date, .descending).limit(3).with(Post.comments)
+  /// for (blog, posts) in try store.fetch(Blog.all.with(Blog.posts, from: posts)) {
+  ///   for (post, comments) in posts { print(blog.name, post.title, comments.count) }
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - association: a declared association of the type.
+  ///   - targets: refines the related records, as a query does, and says which records come with each.
+  public func with<A: ToManyAssociation, Element>(
+    _ association: A, from targets: WithRelated<A.Target, Element>
+  ) -> WithRelated<R, (R, [Element])> where A.Owner == R {
+    WithRelated(query: self, form: RelatedRowForm([.many(association, targets)], [Element].self))
+  }
+
+  /// The records, each with its related record of an association, or nil; it has related records
+  /// itself.
+  ///
+  /// - Parameters:
+  ///   - association: a declared association of the type.
+  ///   - targets: refines the related records, as a query does, and says which records come with each.
+  public func with<A: ToOneAssociation, Element>(
+    _ association: A, from targets: WithRelated<A.Target, Element>
+  ) -> WithRelated<R, (R, Element?)> where A.Owner == R {
+    WithRelated(query: self, form: RelatedRowForm([.one(association, targets)], Element?.self))
   }
 }
 
-extension WithRelated: Request {
-  /// How it is run.
-  @_documentation(visibility: private)
-  @inlinable  // So that a verb costs nothing beside the request's own code.
-  public static var _runner: _RequestRunner<Self> { _RequestRunner(RequestRuns<Self>.self) }
-}
-
-extension WithRelated: RunnableRequest {
-  /// The pairs.
-  @usableFromInline
-  func allRows(in tx: ReadTransaction) throws -> [Row] {
-    try tx.run(query, along: route, from: targets, rows)
+extension WithRelated {
+  /// Adds the related records of one more association to each row, as an array.
+  ///
+  /// ```swift
+  /// for (post, author, tags) in try store.fetch(Post.all.with(Post.author).with(Post.tags)) {
+  ///   print(post.text, author?.name ?? "-", tags.count)
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - association: a declared association of the type of the query.
+  ///   - targets: refines the related records, as ``Query/with(_:from:)``.
+  public func with<A: ToManyAssociation, each Part>(
+    _ association: A, from targets: Query<A.Target> = A.Target.all
+  ) -> WithRelated<Owner, (Owner, repeat each Part, [A.Target])>
+  where A.Owner == Owner, Row == (Owner, repeat each Part) {
+    WithRelated<Owner, (Owner, repeat each Part, [A.Target])>(
+      query: query,
+      form: RelatedRowForm(
+        form.parts + [.many(association, targets)], repeat (each Part).self, [A.Target].self))
   }
 
-  /// The pairs, for an observer.
-  @usableFromInline
-  func observedRows(in tx: ReadTransaction, noting digest: RowDigest) throws -> [Row] {
-    try tx.run(query, along: route, from: targets) { related in
-      related.digest = digest
-      return try rows(related)
-    }
+  /// Adds the related record of one more association to each row, or nil.
+  ///
+  /// - Parameters:
+  ///   - association: a declared association of the type of the query.
+  ///   - targets: refines the related records: a record that is not in this query becomes nil.
+  public func with<A: ToOneAssociation, each Part>(
+    _ association: A, from targets: Query<A.Target> = A.Target.all
+  ) -> WithRelated<Owner, (Owner, repeat each Part, A.Target?)>
+  where A.Owner == Owner, Row == (Owner, repeat each Part) {
+    WithRelated<Owner, (Owner, repeat each Part, A.Target?)>(
+      query: query,
+      form: RelatedRowForm(
+        form.parts + [.one(association, targets)], repeat (each Part).self, A.Target?.self))
   }
 
-  /// The first pair.
-  @usableFromInline
-  func firstRow(in tx: ReadTransaction) throws -> Row? {
-    let first = query.with { $0 = $0.limitedToOne }
-    return try tx.run(first, along: route, from: targets, rows).first
+  /// Adds the related records of one more association, which have related ones themselves.
+  ///
+  /// - Parameters:
+  ///   - association: a declared association of the type of the query.
+  ///   - targets: refines the related records, as a query does, and says which records come with each.
+  public func with<A: ToManyAssociation, each Part, Element>(
+    _ association: A, from targets: WithRelated<A.Target, Element>
+  ) -> WithRelated<Owner, (Owner, repeat each Part, [Element])>
+  where A.Owner == Owner, Row == (Owner, repeat each Part) {
+    WithRelated<Owner, (Owner, repeat each Part, [Element])>(
+      query: query,
+      form: RelatedRowForm(
+        form.parts + [.many(association, targets)], repeat (each Part).self, [Element].self))
   }
 
-  /// The number of pairs, which is that of the records of the query.
-  @usableFromInline
-  func rowCount(in tx: ReadTransaction) throws -> Int {
-    try tx.check(query, along: route, from: targets)
-    return try query.rowCount(in: tx)
-  }
-
-  /// Whether there is a pair.
-  @usableFromInline
-  func hasRow(in tx: ReadTransaction) throws -> Bool {
-    try tx.check(query, along: route, from: targets)
-    return try query.hasRow(in: tx)
-  }
-
-  /// Calls with each pair; in a write all are read first, since the closure may change records.
-  @usableFromInline
-  func visitRows(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws {
-    if tx is WriteTransaction {
-      for row in try allRows(in: tx) { try body(row) }
-      return
-    }
-    try tx.run(query, along: route, from: targets) { try forEachRow($0, body) }
-  }
-
-  /// The plan of the query, and how it finds the related records.
-  @usableFromInline
-  func planText(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
-    try tx.check(query, along: route, from: targets)
-    if counting { return try tx.explain(query, for: .count, running: running) }
-    let text = try tx.explain(query, for: .records, running: false) + "\n" + relatedText
-    guard running else { return text }
-    return try tx.run(query, along: route, from: targets) { related in
-      try forEachRow(related) { _ in }
-      return text + "\n" + related.ownCounters.text + "\nrelated "
-        + related.counters.examinedText
-    }
-  }
-
-  private var relatedText: String {
-    var lines = ["with \(Target.collectionName)"]
-    let details = targets.details
-    if !details.filter.isAlways { lines.append("filter " + details.filter.text) }
-    if !details.order.isEmpty || details.idsDescend { lines.append("sort those of each record") }
-    if details.offset > 0 { lines.append("offset \(details.offset) of each record") }
-    if let limit = details.limit { lines.append("limit \(limit) for each record") }
-    return lines.joined(separator: "\n  ")
-  }
-}
-
-extension RelatedRows {
-  fileprivate func withMany() throws -> [(Owner, [Target])] {
-    let rows = RecordBuffer<(Owner, [Target])>()
-    while try next() {
-      let targets = try targets()
-      rows.next().initialize(to: (try owner(), targets))
-      rows.filled()
-    }
-    return rows.takeArray()
-  }
-
-  fileprivate func forEachWithMany(_ body: ((Owner, [Target])) throws -> Void) throws {
-    while try next() {
-      let targets = try targets()
-      try body((try owner(), targets))
-    }
-  }
-
-  fileprivate func withOne() throws -> [(Owner, Target?)] {
-    let offset = Self.offset(of: Target?.self)
-    let rows = RecordBuffer<(Owner, Target?)>()
-    while try next() {
-      let target = try target()
-      let row = UnsafeMutableRawPointer(rows.next())
-      try makeOwner(at: row)
-      target.copy(to: row + offset)
-      rows.filled()
-    }
-    return rows.takeArray()
-  }
-
-  fileprivate func forEachWithOne(_ body: ((Owner, Target?)) throws -> Void) throws {
-    let offset = Self.offset(of: Target?.self)
-    let memory = UnsafeMutablePointer<(Owner, Target?)>.allocate(capacity: 1)
-    defer { memory.deallocate() }
-    while try next() {
-      let target = try target()
-      let row = UnsafeMutableRawPointer(memory)
-      try makeOwner(at: row)
-      target.copy(to: row + offset)
-      defer { memory.deinitialize(count: 1) }
-      try body(memory.pointee)
-    }
+  /// Adds the related record of one more association, or nil; it has related records itself.
+  ///
+  /// - Parameters:
+  ///   - association: a declared association of the type of the query.
+  ///   - targets: refines the related records, as a query does, and says which records come with each.
+  public func with<A: ToOneAssociation, each Part, Element>(
+    _ association: A, from targets: WithRelated<A.Target, Element>
+  ) -> WithRelated<Owner, (Owner, repeat each Part, Element?)>
+  where A.Owner == Owner, Row == (Owner, repeat each Part) {
+    WithRelated<Owner, (Owner, repeat each Part, Element?)>(
+      query: query,
+      form: RelatedRowForm(
+        form.parts + [.one(association, targets)], repeat (each Part).self, Element?.self))
   }
 }

@@ -158,44 +158,6 @@ extension WriteTransaction {
   }
 }
 
-// MARK: - Join records
-
-extension WriteTransaction {
-  private func replaceJoins<Owner: Record, Target: Record>(
-    _ near: ReferenceDeclaration, _ far: ReferenceDeclaration, with wanted: Set<Target.ID>,
-    _ related: Related<Owner, Target>
-  ) throws {
-    if wanted.isEmpty { return try deleteJoins(near, far, to: nil, related) }
-    let current = try ids(related)
-    guard wanted.isSubset(of: current) else { throw related.needsJoinRecord }
-    for id in current where !wanted.contains(id) {
-      try deleteJoins(near, far, to: id, related)
-    }
-  }
-
-  /// Deletes the join records between the owner and one record, or all of the owner's.
-  private func deleteJoins<Owner: Record, Target: Record>(
-    _ near: ReferenceDeclaration, _ far: ReferenceDeclaration, to id: Target.ID?,
-    _ related: Related<Owner, Target>
-  ) throws {
-    if related.owner.id._isUnassigned { throw related.unsavedOwner }
-    func delete<Join: Record>(_ type: Join.Type) throws {
-      let near = try related.reference(near, of: type)
-      let far = try related.reference(far, of: type)
-      var query = Join.all
-      query.details.filter = .field(
-        FieldFilter(near.field, .equal(Owner.ID.values(of: related.owner.id))))
-      if let id {
-        query.details.filter = query.details.filter.and(
-          .field(FieldFilter(far.field, .equal(Target.ID.values(of: id)))))
-      }
-      _ = try self.delete(query)
-    }
-    let collection = try context.collection(near.holder.id, name: near.holder.collection)
-    try delete(collection.schema.type)
-  }
-}
-
 // MARK: - Errors
 
 extension Related {
@@ -205,16 +167,6 @@ extension Related {
   ) throws -> TypedReference<Holder> {
     guard let typed = reference as? TypedReference<Holder> else { throw unknownAssociation }
     return typed
-  }
-
-  fileprivate var needsJoinRecord: LarchError {
-    LarchError(
-      .unsuitableAssociation,
-      "An association through a join record cannot be changed by ids alone; save a join record with both ids."
-    ) {
-      $0.collection = Owner.collectionName
-      $0.detail = Target.collectionName
-    }
   }
 
   fileprivate func cannotBeSet(_ reference: ReferenceDeclaration) -> LarchError {

@@ -57,6 +57,8 @@ final class RowPlaces: RowDigest {
     combine(count)
   }
 
+  override func add(content: Int) { combine(content) }
+
   private func combine(_ part: Int) {
     guard let last = hashes.last else { return }
     var hasher = Hasher()

@@ -6,6 +6,7 @@
 /// let people = acme.related(\Person.companyID)         // Related: records that belong to another
 /// let staff = adults.joined(with: Company.all, on: \.companyID)   // Join: pairs
 /// let companies = Company.all.with(Company.people)     // WithRelated: records with their own
+/// let all = Family<any Vehicle>(Car.all, Truck.all)    // Family: records of several types
 /// let cities = adults.sectioned(by: \.city)            // Sectioned: records in sections
 /// let sizes = adults.grouped(by: \.city).select(.count)  // Grouped: aggregates of groups
 /// let named = adults.changes(of: \.name)               // ChangesOf: records, for an observer

@@ -323,16 +323,16 @@ struct EagerFetchingTests {
     let store = try Self.store()
     let world = try Self.fill(store, seed: 7_004)
     try store.read { tx in
-      try tx.run(Book.all, along: Book.author._route.kind, from: Author.all) { rows in
-        while try rows.next() { _ = try rows.target() }
+      try tx.run(Book.all.with(Book.author)) { rows in
+        try rows.forEach { _ in }
         #expect(
-          rows.counters.recordsExamined
+          rows.parts[0].counters.recordsExamined
             == Set(world.books.compactMap(\.authorID)).intersection(world.authors.map(\.id)).count)
       }
-      try tx.run(Book.all, along: Book.tags._route.kind, from: Tag.all) { rows in
-        while try rows.next() { _ = try rows.targets() }
+      try tx.run(Book.all.with(Book.tags)) { rows in
+        try rows.forEach { _ in }
         #expect(
-          rows.counters.recordsExamined
+          rows.parts[0].counters.recordsExamined
             == Set(world.books.flatMap(\.tagIDs)).intersection(world.tags.map(\.id)).count)
       }
     }
