@@ -1,6 +1,18 @@
 import Foundation
 import Larch
 
+/// What cars and trucks have in common.
+protocol Vehicle: Record {
+  var wheels: Int { get }
+  static var wheelsField: any KeyPath<Self, Int> & Sendable { get }
+}
+
+extension Vehicle {
+  static func withWheels(_ least: Int) -> Query<Self> {
+    Self.where { $0[wheelsField] >= least }.sorted(by: wheelsField)
+  }
+}
+
 /// iActiveRecord: the class is the schema; validations, associations with rules, lazy requests.
 enum IActiveRecordSeed {
   struct User: Record {
@@ -54,16 +66,45 @@ enum IActiveRecordSeed {
     static let schema = Schema<Animal> { owner }
   }
 
+  // @interface Car : Vehicle, @interface Truck : Vehicle
+  struct Car: Vehicle {
+    var id = RecordID<Car>()
+    var wheels = 4
+
+    static var wheelsField: any KeyPath<Car, Int> & Sendable { \.wheels }
+    static let schema = Schema<Car> { Index(\.wheels) }
+  }
+
+  struct Truck: Vehicle {
+    var id = RecordID<Truck>()
+    var wheels: Int
+    var load: Double
+
+    static var wheelsField: any KeyPath<Truck, Int> & Sendable { \.wheels }
+    static let schema = Schema<Truck> { Index(\.wheels) }
+  }
+
   static func run() throws {
     let store = try Store.temporary(
-      for: User.self, Project.self, Membership.self, Animal.self)
+      for: User.self, Project.self, Membership.self, Animal.self, Car.self, Truck.self)
     defer { store.close() }
     try Store.with(store) {
+      try inheritance()
       try validations()
       try requests()
       try associations(store)
       try transactions()
     }
+  }
+
+  private static func inheritance() throws {
+    _ = try Car(wheels: 3).saved()
+    _ = try Truck(wheels: 6, load: 7.5).saved()
+    _ = try Car().saved()
+    // [Vehicle allRecords], ordered by what they share
+    let vehicles = Family<any Vehicle>(Car.withWheels(4), Truck.withWheels(4))
+    Check.equal(try vehicles.fetch().map(\.wheels), [4, 6], "vehicles of both types")
+    Check.that(try vehicles.fetch().last is Truck, "each of its own type")
   }
 
   private static func validations() throws {
@@ -105,6 +146,10 @@ enum IActiveRecordSeed {
     let parts = try User.all.sorted(by: \.age).select(\.name, \.age).limit(1).fetch()
     Check.equal(parts.first?.0, "Cy", "only some fields")
     Check.equal(parts.first?.1, 17, "only some fields")
+
+    // [fetcher except:@"photo", nil]
+    let light = try User.all.select(except: \.photo, as: Data()).limit(1).fetch()
+    Check.equal(light.first?.name, "Ada", "all fields but one")
   }
 
   private static func associations(_ store: Store) throws {
@@ -118,7 +163,15 @@ enum IActiveRecordSeed {
     // [rex owner]
     Check.equal(try Animal.find(rex.id)?.related(Animal.owner).first()?.name, "Ada", "belongs to")
 
-    _ = larch
+    // [user addProject:larch]; [user removeProject:larch]: the join record is made and deleted
+    try store.add(larch, to: ada.related(User.projects)) {
+      Membership(userID: $0, projectID: $1, role: "founder")
+    }
+    Check.equal(try ada.related(User.projects).fetch().map(\.title), ["Larch"], "through")
+    Check.equal(try Membership.all.fetch().map(\.role), ["founder"], "its own field")
+    try store.remove(larch, from: ada.related(User.projects))
+    Check.equal(try Membership.all.count(), 0, "the join record is gone")
+
     // [fetcher join:[Animal class]]
     let pairs = try User.all.joined(with: Animal.all, on: \.id, equals: \.ownerID).fetch()
     Check.equal(pairs.map { "\($0.0.name) \($0.1.name)" }, ["Ada Rex"], "joined")

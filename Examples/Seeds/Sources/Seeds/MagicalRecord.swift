@@ -10,14 +10,33 @@ enum MagicalRecordSeed {
     var age = 0
     var city = ""
 
+    var born: Date?
+    var companyID: Company.ID?
+
+    static let company = BelongsTo<Person, Company>(\.companyID)
     static let schema = Schema<Person> {
+      company
       Unique(\.email)
       Index(\.city, \.age)
+      Default(\.age, 0)  // for elements without one
+      Default(\.city, "")
+    }
+  }
+
+  struct Company: Record {
+    var id = RecordID<Company>()
+    var name: String
+    var town = ""
+
+    static let people = HasMany<Company, Person>(\.companyID)
+    static let schema = Schema<Company> {
+      people
+      Unique(\.name)
     }
   }
 
   static func run() async throws {
-    let store = try Store.temporary(for: Person.self)
+    let store = try Store.temporary(for: Person.self, Company.self)
     defer { store.close() }
     try await Store.with(store) {
       try await saving()
@@ -73,6 +92,35 @@ enum MagicalRecordSeed {
     Check.equal(report.updated, 1, "a person that is known by the address")
     Check.equal(report.inserted, 1, "a new one")
     Check.equal(try Person.find(by: \.email, equals: "Ada@larch.example")?.age, 37, "updated")
+
+    // mappedKeyName, dateFormat, relatedByAttribute, shouldImport:, in the user info of the model
+    let companies = ImportMap<Company> { Mapped(\.town, from: "address.town", "city") }
+    let map = ImportMap<Person> {
+      Mapped(\.name, from: "full_name")
+      Mapped(\.age, from: "age", coercing: true)
+      Mapped(\.born, from: "birthday", date: .format("yyyy-MM-dd"))
+      Linked(Person.company, from: "employer", by: \.name, map: companies)
+      WillImport { element in
+        if element["retired"] == true { throw ImportSkip("retired") }
+      }
+    }
+    let foreign = """
+      [{"full_name": "Gil", "email": "g@larch.example", "age": "50", "birthday": "1976-02-29",
+        "employer": {"name": "Acme", "address": {"town": "Bergen"}}},
+       {"full_name": "Hal", "email": "h@larch.example", "employer": "Acme"},
+       {"full_name": "Ida", "email": "i@larch.example", "retired": true}]
+      """
+    let mapped = try await Person.importJSON(from: .text(foreign), map: map, matching: \.email)
+    Check.equal(mapped.inserted, 2, "two are imported")
+    Check.equal(mapped.omissions.map(\.reason), ["retired"], "one is left out, and told")
+    let gil = try Person.find(by: \.email, equals: "g@larch.example")
+    Check.equal(gil?.age, 50, "a text that stands for a number, where that is asked for")
+    Check.equal(gil?.born, Date(timeIntervalSince1970: 194_400_000), "a date of a form")
+    Check.equal(try Company.all.fetch().map(\.town), ["Bergen"], "a nested object, once")
+    let acme = try Company.find(by: \.name, equals: "Acme")
+    Check.equal(
+      try acme?.related(Company.people).fetch().map(\.name), ["Gil", "Hal"], "linked both ways")
+    try await Person.where { $0.companyID != nil }.delete()
   }
 
   private static func following(_ store: Store) async throws {

@@ -88,5 +88,12 @@ enum SQLitePersistentObjectsSeed {
     let employer = try Employer.all.first()!
     Check.equal(
       try employer.related(Employer.people).fetch().map(\.firstName), ["Ada"], "related objects")
+
+    // The objects that an object holds are loaded with it, at any depth.
+    let colleagues = Employer.all.with(Employer.people)
+    let rows = try Person.all.with(Person.employer, from: colleagues).fetch()
+    Check.equal(
+      rows.map { "\($0.0.firstName) \($0.1?.0.name ?? "-") \($0.1?.1.count ?? 0)" },
+      ["Ada Larch 1", "Bo - 0"], "loaded with what they hold")
   }
 }
