@@ -185,8 +185,7 @@ extension MapPlan {
     _ tally: inout MapTally
   ) throws {
     guard let value = choose(field.keys, source) else { return }
-    if !isNull(value, source), case .none = field.conversion {
-    } else if !isNull(value, source) {
+    if field.isConverted, !isNull(value, source) {
       let key = field.keys.first { $0.slot.map { found[$0] == value } == true }?.path ?? field.name
       return try convert(field, key, source, value, &element, &tally)
     }

@@ -10,6 +10,8 @@ final class MapSession {
   var open: [AnyOpenElement] = []
   /// How many linked objects are inside each other.
   var depth = 0
+  /// How many maps that are being checked are inside each other.
+  private var planned = 0
   /// Larger nests could use up the stack of a thread.
   static let depthLimit = 32
 
@@ -22,6 +24,13 @@ final class MapSession {
   func plan<R: Record>(_ map: ImportMap<R>?, _ tx: ReadTransaction) throws -> MapPlan<R> {
     let key = map.map { ObjectIdentifier($0.lines) } ?? ObjectIdentifier(R.self)
     if let known = plans[key] as? MapPlan<R> { return known }
+    planned += 1
+    defer { planned -= 1 }
+    guard planned <= MapSession.depthLimit * 2 else {
+      throw MapPlan<R>.error(
+        "An import map contains maps without an end; keep a map that contains itself in a `static let`, so that it is one map.",
+        nil)
+    }
     let plan = try MapPlan(map?.lines ?? MapLines<R>([]), self)
     plans[key] = plan
     try plan.planLinks(tx)
@@ -44,6 +53,11 @@ final class MapPlan<R: Record> {
     let quoted: [UInt8]
     let keys: [MapKey]
     let conversion: Conversion
+
+    var isConverted: Bool {
+      if case .none = conversion { return false }
+      return true
+    }
   }
 
   let lines: MapLines<R>

@@ -99,6 +99,8 @@ struct MapCheckTests {
     }
     #expect(try refusal(outer)?.code == .invalidImportMap)
     #expect(try refusal(outer)?.context.collection == "Firm")
+    // Each map makes another one.
+    #expect(try refusal(Topic.endless())?.code == .invalidImportMap)
     // No schema lists the association.
     let other = BelongsTo<Badge, Club>(\.clubID)
     let unlisted = ImportMap<Badge> { Linked(other, from: "c", by: \.title) }
@@ -139,6 +141,12 @@ struct MapCheckTests {
       #expect(try store.only(Staffer.self)?.isActive == true)
       #expect(report.unknownKeys["is_active"] == 1)
     }
+  }
+}
+
+extension Topic {
+  fileprivate static func endless() -> ImportMap<Topic> {
+    ImportMap { Linked(Topic.subtopics, from: "sub", by: \.title, map: endless()) }
   }
 }
 
