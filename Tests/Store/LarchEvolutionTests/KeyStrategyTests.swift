@@ -220,6 +220,67 @@ import Testing
     #expect(proved.properties.map(\.codingName) == ["id", "last_name", "birth_year"])
   }
 
+  // MARK: Associations, times and changes
+
+  struct Team: Record {
+    static let keyStrategy = KeyStrategy.snakeCase
+    static let players = HasMany<Team, Player>(\.homeTeamID, onDelete: .nullify)
+    static let schema = Schema<Team> { players }
+    var id = RecordID<Team>()
+    var teamName: String
+  }
+  struct Player: Record, Timestamped {
+    static let keyStrategy = KeyStrategy.snakeCase
+    static let homeTeam = BelongsTo<Player, Team>(\.homeTeamID)
+    static let schema = Schema<Player> {
+      homeTeam
+      Versioned(\.saveCount)
+      Validate(\.fullName, .presence)
+    }
+    var id = RecordID<Player>()
+    var fullName: String
+    var homeTeamID: Team.ID?
+    var saveCount = 0
+    var createdAt: Date?
+    var updatedAt: Date?
+  }
+
+  @Test func `Associations, versions, times, rules and changes go by the stored names`() throws {
+    let store = try Store.temporary(
+      for: Team.self, Player.self, options: .quick.with { $0.checksQueries = true })
+    defer { store.close() }
+    var team = Team(teamName: "A")
+    var player = Player(fullName: "P")
+    try store.write { tx throws in
+      try tx.save(&team)
+      player.homeTeamID = team.id
+      try tx.save(&player)
+    }
+    #expect(try store.fetch(team.related(Team.players)).map(\.fullName) == ["P"])
+    #expect(try store.fetch(Player.where { $0.homeTeam.teamName == "A" }).count == 1)
+    let error = caught {
+      try store.write { tx throws in
+        var nameless = Player(fullName: "", homeTeamID: team.id)
+        try tx.save(&nameless)
+      }
+    }
+    #expect(error?.code == .invalid)
+    var changed = player
+    changed.fullName = "Q"
+    // As properties, which the program knows.
+    #expect(try changed.changes(in: store).map(\.field) == ["fullName"])
+    let created = try #require(try store.find(Player.self, player.id)?.createdAt)
+    try store.write { tx throws in try tx.delete(team) }
+    let left = try #require(try store.find(Player.self, player.id))
+    #expect(left.homeTeamID == nil)
+    #expect(left.saveCount == 2)
+    #expect(left.createdAt == created)
+    #expect(try #require(left.updatedAt) >= created)
+    #expect(try left.value(named: "home_team_id") == .null)
+    #expect(try left.value(named: "save_count") == 2)
+    try store.expectSound()
+  }
+
   // MARK: JSON
 
   @Test func `An export has the stored names, and an import reads them back`() throws {

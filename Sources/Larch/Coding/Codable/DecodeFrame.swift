@@ -99,8 +99,12 @@ extension UnsafeMutablePointer<DecodeFrame> {
   @inline(never)
   func name<Key: CodingKey>(of key: Key) -> String { keyStrategy.fieldName(of: key) }
 
+  /// A container that outlives its value has no cache any more.
   var keyStrategy: KeyStrategy {
-    pointee.isExtra ? .asWritten : pointee.cache.pointee.keyStrategy
+    switch pointee.mode {
+    case .record, .map: pointee.isExtra ? .asWritten : pointee.cache.pointee.keyStrategy
+    case .open, .closed: .asWritten
+    }
   }
 
   @inline(never)

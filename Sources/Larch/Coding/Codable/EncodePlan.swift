@@ -225,10 +225,12 @@ extension EncodeFramePointer {
     return resolve(name(of: key), byte: -1)
   }
 
-  /// The stored name of a field. Only a frame with a plan has fields.
+  /// The stored name of a field. A container that outlives its value has no plan any more.
   @inline(never)
   private func name<Key: CodingKey>(of key: Key) -> String {
-    guard let plan = pointee.plan else { return key.stringValue }
+    guard pointee.mode == .record, pointee.keySlots != pointee.state.pointee.noSlots,
+      let plan = pointee.plan
+    else { return key.stringValue }
     return plan.pointee.owner.keyStrategy.fieldName(of: key)
   }
 
