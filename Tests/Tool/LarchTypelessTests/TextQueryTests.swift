@@ -14,6 +14,7 @@ import Testing
       Index(\.homeCity, \.pageCount)
       Index(\.isbn)
       Index(\.shelf)
+      Index(\.code)
     }
     var id = RecordID<Book>()
     var homeCity: String
@@ -25,7 +26,21 @@ import Testing
     var pastOwners: [Owner] = []
     var volume: Int128 = 0
     var `in`: Int = 0
+    var code = Code("A")
 
+    /// Stored as it is, and a key in lower case.
+    struct Code: Codable, Hashable, Sendable, IndexKey {
+      let text: String
+      init(_ text: String) { self.text = text }
+      init(from decoder: any Decoder) throws {
+        text = try decoder.singleValueContainer().decode(String.self)
+      }
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+      }
+      var indexValue: String { text.lowercased() }
+    }
     struct ISBN: RawRepresentable, Codable, Hashable, Sendable, IndexKey { var rawValue: String }
     enum Kind: String, Codable, Sendable, CaseIterable { case novel, poem }
     struct Shelf: Codable, Hashable, Sendable, IndexKey {
@@ -53,7 +68,8 @@ import Testing
           Book.Owner(name: random.pick(["A", "B"]), age: random.optional(random.below(3)))),
         pastOwners: (0..<random.below(3)).map { _ in
           Book.Owner(name: random.pick(["A", "B"]), age: random.below(3))
-        }, volume: Int128(random.below(3)) << 80, in: random.below(2))
+        }, volume: Int128(random.below(3)) << 80, in: random.below(2),
+        code: Book.Code(random.pick(["a", "A", "b"])))
     }
     try store.write { tx in
       for place in books.indices { try tx.save(&books[place]) }
@@ -90,6 +106,8 @@ import Testing
       ) {
         $0.homeCity == city || $0.pageCount < pages
       }
+      let code = Book.Code(random.pick(["a", "A", "B"]))
+      try expect(Book.query(text: "code = ?", code)) { $0.code == code }
       try expect(Book.query(text: "not kind = ?", kind)) { $0.kind != kind }
       try expect(Book.query(text: "isbn = ?", isbn)) { $0.isbn == isbn }
       try expect(Book.query(text: "first_owner.age = ?", age)) { $0.firstOwner?.age == age }
