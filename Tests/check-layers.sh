@@ -66,6 +66,7 @@ Coding/TypeFacts: Codable Evolution Format Memberwise
 Query/Fields: Filters Requests
 Query/Filters: Fields
 Query/Requests: Fields Filters
+Query/Text: Fields Filters Requests
 Model/Associations: Records Schema
 Model/Records: Schema Validation
 Model/Schema: Associations Records Validation

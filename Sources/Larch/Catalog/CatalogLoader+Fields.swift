@@ -46,7 +46,8 @@ extension CatalogLoader {
     let declared = schema.form
     let known = try storage.fieldHistory(of: entry.id, in: transaction)
     let versions = try known?.versions ?? sample(entry, storage, in: transaction)
-    var evolution = FieldEvolution(aliases: aliases, defaults: schema.defaults)
+    var evolution = FieldEvolution(
+      aliases: aliases, defaults: schema.defaults, of: schema.type)
     for version in versions where version != declared {
       evolution.compare(stored: version, declared: declared)
     }

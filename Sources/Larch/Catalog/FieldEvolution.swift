@@ -7,6 +7,8 @@ struct FieldMismatch: Hashable, Sendable {
     case required
     /// Stored records do not have the field.
     case missing
+    /// Stored records have the field under the name of another key strategy.
+    case keys
   }
 
   let path: String
@@ -25,9 +27,17 @@ struct FieldEvolution {
   private let aliases: FieldAliases
   /// The fields of the record itself that have a declared default.
   private let defaults: Set<String>
+  private let type: (any Decodable.Type)?
+  /// Needed only for a field that stored records do not have.
+  private lazy var otherNames = type.map { OtherFieldNames(of: $0) }
   private(set) var mismatches: [FieldMismatch] = []
 
-  init(aliases: FieldAliases, defaults: Set<String>) {
+  /// - Parameter type: the declared type; nil if it is not known.
+  init(
+    aliases: FieldAliases, defaults: Set<String>,
+    of type: (any Decodable.Type)? = nil
+  ) {
+    self.type = type
     self.aliases = aliases
     self.defaults = defaults
   }
@@ -62,6 +72,13 @@ struct FieldEvolution {
       let place = path + [field.name]
       let names = [field.name] + aliases.older(field.name, of: declared.owner)
       guard let old = names.lazy.compactMap({ stored.field($0) }).first else {
+        if let other = otherNames?.other(field.name, of: declared.owner),
+          let old = stored.field(other), declared.field(other) == nil
+        {
+          // An optional field would be read as nil.
+          add(.keys, "\(old.form) as \(other)", "\(field.form) as \(field.name)", at: place)
+          continue
+        }
         if stored.isComplete, !field.isOptional, !hasDefault {
           add(.missing, "nothing", "\(field.form)", at: place)
         }
@@ -139,6 +156,11 @@ extension LarchError {
       self.init(
         .schemaMismatch,
         "Stored records may have nil in a field that must have a value; declare a `Default` for it, make it optional, or write a migration.",
+        fill)
+    case .keys:
+      self.init(
+        .schemaMismatch,
+        "The fields have the names of another key strategy, so their values would not be found; keep the strategy, declare `Renamed(keysFrom:)` with the former one, or write a migration.",
         fill)
     case .missing:
       self.init(

@@ -179,7 +179,9 @@ private struct FilledElement<R: Record>: DecodableWithConfiguration {
   let record: R
 
   init(from decoder: any Decoder, configuration: (ElementFilling, ElementFindings)) throws {
-    record = try ElementReader(decoder, configuration.1, configuration.0).read(R.self)
+    record = try ElementReader(
+      decoder, configuration.1, configuration.0, names: KeyStrategy.of(R.self)
+    ).read(R.self)
   }
 }
 

@@ -9,27 +9,29 @@ struct ElementObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   var allKeys: [Key] {
     object.allKeys.compactMap { name in
-      let key = Key(stringValue: name.stringValue)
+      let key = reader.keyStrategy.key(of: Key.self, forField: name.stringValue)
       if key != nil { reader.ask(name.stringValue) }
       return key
     }
   }
 
   func contains(_ key: Key) -> Bool {
-    reader.ask(key.stringValue)
-    return isThere(key) || reader.filling?.has(key.stringValue) == true
+    reader.ask(reader.key(of: key).stringValue)
+    return isThere(key) || reader.filling?.has(reader.key(of: key).stringValue) == true
   }
 
   func decodeNil(forKey key: Key) throws -> Bool {
-    reader.ask(key.stringValue)
-    if let filling = reader.filling, !isThere(key), filling.has(key.stringValue) { return false }
-    return try object.decodeNil(forKey: ElementKey(key))
+    reader.ask(reader.key(of: key).stringValue)
+    if let filling = reader.filling, !isThere(key), filling.has(reader.key(of: key).stringValue) {
+      return false
+    }
+    return try object.decodeNil(forKey: reader.key(of: key))
   }
 
-  private func isThere(_ key: Key) -> Bool { object.contains(ElementKey(key)) }
+  private func isThere(_ key: Key) -> Bool { object.contains(reader.key(of: key)) }
 
   private func isNull(_ key: Key) -> Bool {
-    (try? object.decodeNil(forKey: ElementKey(key))) == true
+    (try? object.decodeNil(forKey: reader.key(of: key))) == true
   }
 
   // MARK: Values
@@ -38,7 +40,7 @@ struct ElementObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private func value<T>(
     _ type: T.Type, _ key: Key, _ decode: (ElementKey) throws -> T
   ) throws -> T {
-    let name = ElementKey(key)
+    let name = reader.key(of: key)
     reader.ask(name.stringValue)
     // Nearly every key exists, and then nothing else is checked.
     do { return try decode(name) } catch {
@@ -56,7 +58,7 @@ struct ElementObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private func optional<T>(
     _ type: T.Type, _ key: Key, _ decode: (ElementKey) throws -> T?
   ) throws -> T? {
-    let name = ElementKey(key)
+    let name = reader.key(of: key)
     reader.ask(name.stringValue)
     if let filling = reader.filling, !object.contains(name) {
       return filling.optional(type, for: name.stringValue)
@@ -74,7 +76,8 @@ struct ElementObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private func emptyList<T>(_ type: T.Type, _ key: Key) -> T? {
     guard !reader.findings.lists.isEmpty, isNull(key),
       let list = type as? any ExpressibleByArrayLiteral.Type,
-      reader.findings.lists.contains(codingPath.map(\.stringValue) + [key.stringValue])
+      reader.findings.lists.contains(
+        codingPath.map(\.stringValue) + [reader.key(of: key).stringValue])
     else { return nil }
     return ElementFilling.empty(list) as? T
   }
@@ -187,12 +190,12 @@ struct ElementObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   /// - Throws: for an absent key, which `superDecoder` treats as null.
   private func child(_ key: Key) throws -> ElementReader {
-    reader.ask(key.stringValue)
+    reader.ask(reader.key(of: key).stringValue)
     guard isThere(key) else {
       throw DecodingError.keyNotFound(
         key, DecodingError.Context(codingPath: codingPath, debugDescription: "The key is absent."))
     }
-    return reader.child(try object.superDecoder(forKey: ElementKey(key)))
+    return reader.child(try object.superDecoder(forKey: reader.key(of: key)))
   }
 
   func nestedContainer<Nested: CodingKey>(
@@ -211,7 +214,7 @@ struct ElementObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func superDecoder(forKey key: Key) throws -> any Decoder {
-    reader.ask(key.stringValue)
-    return reader.child(try object.superDecoder(forKey: ElementKey(key)))
+    reader.ask(reader.key(of: key).stringValue)
+    return reader.child(try object.superDecoder(forKey: reader.key(of: key)))
   }
 }

@@ -40,8 +40,14 @@ final class ElementReader: Decoder {
   private(set) var object: KeyedDecodingContainer<ElementKey>?
   private var asked: Set<String> = []
   private var children: [ElementReader] = []
+  /// How the type names its fields; the keys of a container in it stay as they are.
+  let keyStrategy: KeyStrategy
 
-  init(_ base: any Decoder, _ findings: ElementFindings, _ filling: ElementFilling? = nil) {
+  init(
+    _ base: any Decoder, _ findings: ElementFindings, _ filling: ElementFilling? = nil,
+    names keyStrategy: KeyStrategy = .asWritten
+  ) {
+    self.keyStrategy = keyStrategy
     self.base = base
     self.findings = findings
     self.filling = filling
@@ -62,6 +68,12 @@ final class ElementReader: Decoder {
 
   func singleValueContainer() throws -> any SingleValueDecodingContainer {
     ElementSingle(base: try base.singleValueContainer(), reader: self)
+  }
+
+  /// The key of a field in the element: its stored name.
+  func key<Key: CodingKey>(of key: Key) -> ElementKey {
+    keyStrategy == .asWritten
+      ? ElementKey(key) : ElementKey(stringValue: keyStrategy.fieldName(of: key))
   }
 
   func ask(_ key: String) { asked.insert(key) }
@@ -138,7 +150,7 @@ struct ElementPart<Value: Decodable>: Decodable {
 
   private static func read(_ decoder: any Decoder) throws -> Value {
     guard let findings = ElementFindings.of(decoder) else { return try Value(from: decoder) }
-    return try ElementReader(decoder, findings).read(Value.self)
+    return try ElementReader(decoder, findings, names: KeyStrategy.of(Value.self)).read(Value.self)
   }
 
   /// A text, or an object with its base, as an export writes it.

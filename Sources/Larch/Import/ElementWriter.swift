@@ -4,12 +4,15 @@ internal import Foundation
 /// `URL` with a base, of which Foundation keeps one address and no base.
 struct ElementWriter: Encoder {
   let base: any Encoder
+  /// How the type names its fields; the keys of a container in it stay as they are.
+  var keyStrategy = KeyStrategy.asWritten
 
   var codingPath: [any CodingKey] { base.codingPath }
   var userInfo: [CodingUserInfoKey: Any] { base.userInfo }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    KeyedEncodingContainer(Keyed(base: base.container(keyedBy: type)))
+    KeyedEncodingContainer(
+      Keyed<Key>(base: base.container(keyedBy: ElementKey.self), keyStrategy: keyStrategy))
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
@@ -33,7 +36,8 @@ private struct Outgoing<Value: Encodable>: Encodable {
       if url.baseURL != nil { return try url.encode(to: ElementWriter(base: encoder)) }
     } else if !PlainTypes.all.contains(ObjectIdentifier(Value.self)) {
       if let table = value as? any TextKeyedValue { return try table.write(to: encoder) }
-      return try value.encode(to: ElementWriter(base: encoder))
+      return try value.encode(
+        to: ElementWriter(base: encoder, keyStrategy: KeyStrategy.of(Value.self)))
     }
     var container = encoder.singleValueContainer()
     try container.encode(value)
@@ -53,78 +57,87 @@ extension Dictionary: TextKeyedValue where Key == String, Value: Encodable {
 }
 
 private struct Keyed<Key: CodingKey>: KeyedEncodingContainerProtocol {
-  var base: KeyedEncodingContainer<Key>
+  var base: KeyedEncodingContainer<ElementKey>
+  /// How the type names its fields.
+  let keyStrategy: KeyStrategy
   var codingPath: [any CodingKey] { base.codingPath }
 
-  mutating func encodeNil(forKey key: Key) throws { try base.encodeNil(forKey: key) }
+  private func name(_ key: Key) -> ElementKey {
+    keyStrategy == .asWritten
+      ? ElementKey(key) : ElementKey(stringValue: keyStrategy.fieldName(of: key))
+  }
+
+  mutating func encodeNil(forKey key: Key) throws { try base.encodeNil(forKey: name(key)) }
 
   mutating func encode(_ value: Bool, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
+    try base.encode(value, forKey: name(key))
   }
   mutating func encode(_ value: String, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
+    try base.encode(value, forKey: name(key))
   }
   mutating func encode(_ value: Double, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
+    try base.encode(value, forKey: name(key))
   }
   mutating func encode(_ value: Float, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
+    try base.encode(value, forKey: name(key))
   }
   mutating func encode(_ value: Int, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
+    try base.encode(value, forKey: name(key))
   }
   mutating func encode(_ value: Int8, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
+    try base.encode(value, forKey: name(key))
   }
   mutating func encode(_ value: Int16, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
+    try base.encode(value, forKey: name(key))
   }
   mutating func encode(_ value: Int32, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
+    try base.encode(value, forKey: name(key))
   }
   mutating func encode(_ value: Int64, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
+    try base.encode(value, forKey: name(key))
   }
   mutating func encode(_ value: Int128, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
+    try base.encode(value, forKey: name(key))
   }
   mutating func encode(_ value: UInt, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
+    try base.encode(value, forKey: name(key))
   }
   mutating func encode(_ value: UInt8, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
+    try base.encode(value, forKey: name(key))
   }
   mutating func encode(_ value: UInt16, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
+    try base.encode(value, forKey: name(key))
   }
   mutating func encode(_ value: UInt32, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
+    try base.encode(value, forKey: name(key))
   }
   mutating func encode(_ value: UInt64, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
+    try base.encode(value, forKey: name(key))
   }
   mutating func encode(_ value: UInt128, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
+    try base.encode(value, forKey: name(key))
   }
   mutating func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-    try base.encode(Outgoing(value), forKey: key)
+    try base.encode(Outgoing(value), forKey: name(key))
   }
 
   mutating func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key
   ) -> KeyedEncodingContainer<Nested> {
     KeyedEncodingContainer(
-      Keyed<Nested>(base: base.nestedContainer(keyedBy: type, forKey: key)))
+      Keyed<Nested>(
+        base: base.nestedContainer(keyedBy: ElementKey.self, forKey: name(key)),
+        keyStrategy: .asWritten))
   }
 
   mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-    Unkeyed(base: base.nestedUnkeyedContainer(forKey: key))
+    Unkeyed(base: base.nestedUnkeyedContainer(forKey: name(key)))
   }
 
   mutating func superEncoder() -> any Encoder { ElementWriter(base: base.superEncoder()) }
 
   mutating func superEncoder(forKey key: Key) -> any Encoder {
-    ElementWriter(base: base.superEncoder(forKey: key))
+    ElementWriter(base: base.superEncoder(forKey: name(key)))
   }
 }
 
@@ -156,7 +169,9 @@ private struct Unkeyed: UnkeyedEncodingContainer {
   mutating func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type
   ) -> KeyedEncodingContainer<Nested> {
-    KeyedEncodingContainer(Keyed<Nested>(base: base.nestedContainer(keyedBy: type)))
+    KeyedEncodingContainer(
+      Keyed<Nested>(
+        base: base.nestedContainer(keyedBy: ElementKey.self), keyStrategy: .asWritten))
   }
 
   mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {

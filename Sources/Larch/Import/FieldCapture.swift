@@ -3,10 +3,14 @@
 final class FieldCapture: Encoder {
   private(set) var fields: [String: Any] = [:]
   private var isUnclear = false
+  /// How the type names its fields.
+  private let keyStrategy: KeyStrategy
+
+  private init(names keyStrategy: KeyStrategy = .asWritten) { self.keyStrategy = keyStrategy }
 
   /// - Throws: `.unsuitableMatch` for a type that does not encode values under keys.
   static func fields<R: Record>(of record: R) throws -> [String: Any] {
-    let capture = FieldCapture()
+    let capture = FieldCapture(names: KeyStrategy.of(R.self))
     do { try record.encode(to: capture) } catch is Unsuitable { capture.isUnclear = true }
     if capture.isUnclear {
       throw LarchError(
@@ -37,16 +41,16 @@ final class FieldCapture: Encoder {
     mutating func encodeNil(forKey key: Key) {}
 
     mutating func encode<T: Encodable>(_ value: T, forKey key: Key) {
-      capture.fields[key.stringValue] = value
+      capture.fields[capture.keyStrategy.fieldName(of: key)] = value
     }
 
     // The standard library refuses these if a container does not implement them.
     mutating func encode(_ value: Int128, forKey key: Key) {
-      capture.fields[key.stringValue] = value
+      capture.fields[capture.keyStrategy.fieldName(of: key)] = value
     }
 
     mutating func encode(_ value: UInt128, forKey key: Key) {
-      capture.fields[key.stringValue] = value
+      capture.fields[capture.keyStrategy.fieldName(of: key)] = value
     }
 
     mutating func encodeIfPresent(_ value: Int128?, forKey key: Key) {

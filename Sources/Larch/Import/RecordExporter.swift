@@ -80,7 +80,7 @@ private struct ExportedElement<R: Record>: Encodable {
   let nullable: [(key: String, isNil: @Sendable (R) -> Bool)]
 
   func encode(to encoder: any Encoder) throws {
-    try record.encode(to: ElementWriter(base: encoder))
+    try record.encode(to: ElementWriter(base: encoder, keyStrategy: KeyStrategy.of(R.self)))
     for (key, isNil) in nullable where isNil(record) {
       var container = encoder.container(keyedBy: ElementKey.self)
       try container.encodeNil(forKey: ElementKey(stringValue: key))

@@ -14,12 +14,12 @@ extension FilterNode {
       } else {
         "!(\(filter.text))"
       }
-    case .not(.record(let filter)): "!\(filter.text)"
+    case .not(.record(let filter)): "!\(filter.shownText)"
     case .not(.related(let filter)): filter.text(isNegated: true)
     case .not(let node): "!(\(node.text))"
     case .field(let filter): filter.text(isNegated: false)
     case .pair(let filter): filter.text
-    case .record(let filter): filter.text
+    case .record(let filter): filter.shownText
     case .related(let filter): filter.text(isNegated: false)
     }
   }
@@ -42,6 +42,10 @@ extension PairFilter {
     case .lessOrEqual: "\(left.text) <= \(right.text)"
     }
   }
+}
+
+extension RecordFilter {
+  fileprivate var shownText: String { PlanText.hidesValues ? textWithoutValues : text }
 }
 
 extension FieldReference {

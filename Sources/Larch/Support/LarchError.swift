@@ -198,6 +198,8 @@ extension LarchError.Code {
   public static let conflict = Self(rawValue: "conflict")
   /// A hook changed the id of the record that was being saved.
   public static let idChanged = Self(rawValue: "id_changed")
+  /// The type has no stored field with this name.
+  public static let unknownField = Self(rawValue: "unknown_field")
   /// The value of a property differs from what its type encodes for it.
   public static let fieldMismatch = Self(rawValue: "field_mismatch")
 

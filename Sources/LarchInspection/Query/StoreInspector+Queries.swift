@@ -131,7 +131,7 @@ extension StoreInspector {
   package func query(_ text: String, in collection: Collection) throws -> TypelessQuery {
     let query = try QueryParser.parse(text)
     let typeless = try typeless(collection)
-    return TypelessQuery(typeless, try QueryBinder(collection: typeless).bind(query), context)
+    return TypelessQuery(typeless, try QueryBinder(typeless).bind(query), context)
   }
 
   /// Calls the closure with the record with this id.
@@ -171,11 +171,11 @@ extension StoreInspector {
   /// The number of records that are read from either end if the catalog does not have their fields.
   private static let sampleCount = 32
 
-  private func fields(of collection: Collection) throws -> TypelessFields {
+  private func fields(of collection: Collection) throws -> FormFields {
     if let history = try storage.fieldHistory(of: collection.stored.id, in: transaction),
       !history.versions.isEmpty
     {
-      return TypelessFields(versions: history.declarations, isProved: true)
+      return FormFields(versions: history.declarations, isProved: true)
     }
     // A file whose fields were never compared with types.
     var found: [FieldForm] = []
@@ -201,7 +201,7 @@ extension StoreInspector {
       try take(entry)
       next = try cursor.previous()
     }
-    return TypelessFields(versions: found, isProved: false)
+    return FormFields(versions: found, isProved: false)
   }
 }
 

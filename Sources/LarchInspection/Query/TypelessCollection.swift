@@ -1,31 +1,13 @@
 internal import Larch
 
-/// A field in a typeless query.
-enum TypelessField {
-  /// A field with key values, for indexes, stored bytes and orders.
-  case reference(FieldReference)
-  /// A field that only each record determines; with its kind, if known.
-  case other([String], FieldKind?, isList: Bool)
-  /// A nested value with these fields.
-  case record([String])
-
-  var isList: Bool {
-    switch self {
-    case .reference(let reference): reference.isMultiple
-    case .other(_, _, let isList): isList
-    case .record: false
-    }
-  }
-}
-
 /// A collection for planning queries without its Swift type.
-struct TypelessCollection {
+struct TypelessCollection: QueryFieldSource {
   let handle: CollectionHandle
-  let fields: TypelessFields
+  let fields: FormFields
   /// The indexes that can answer queries.
   let indexes: [IndexHandle]
 
-  init(_ handle: CollectionHandle, fields: TypelessFields) {
+  init(_ handle: CollectionHandle, fields: FormFields) {
     self.handle = handle
     self.fields = fields
     indexes = handle.indexes.filter { $0.isReady && fields.prove($0.schema) }
@@ -36,7 +18,7 @@ struct TypelessCollection {
 
   // MARK: Fields
 
-  func field(_ name: QueryText.Name) throws(QueryTextError) -> TypelessField {
+  func field(_ name: QueryText.Name) throws(QueryTextError) -> QueryField {
     if name.names == ["id"] { return .reference(idReference) }
     for index in indexes {
       if let component = index.schema.fields.first(where: { $0.storedPath == name.names }) {
@@ -54,11 +36,13 @@ struct TypelessCollection {
     case .mixed: return .other(name.names, nil, isList: false)
     case .otherElements: return .other(name.names, nil, isList: true)
     case .record:
-      return .record(
-        fields.paths.filter { $0.count == name.names.count + 1 && $0.starts(with: name.names) }
-          .map { $0.joined(separator: ".") })
-    case nil: throw unknown(name)
+      return .record(fields.fields(in: name.names))
+    case nil: throw fields.unknown(name)
     }
+  }
+
+  func node(_ filter: DynamicFilter, _ text: FilterText) -> FilterNode {
+    .record(StoredTest(filter, text: text.whole))
   }
 
   private func reference(
@@ -78,23 +62,35 @@ struct TypelessCollection {
       }
     return FieldReference(.primitive(primitive), name: "id", identity: .id)
   }
+}
 
-  // MARK: Errors
-
-  private func unknown(_ name: QueryText.Name) -> QueryTextError {
-    var known = fields.paths.map { $0.joined(separator: ".") }
-    if !known.contains("id") { known.insert("id", at: 0) }
-    var message = "there is no field \(QueryTextError.shown(name.text))"
-    if let near = SimilarName.best(for: name.text, among: known) {
-      message += "; did you mean \(QueryTextError.shown(near))?"
+extension FormFields {
+  /// Whether an index certainly has the entries for the stored fields of every record, so that it
+  /// can answer a query.
+  ///
+  /// This requires more than keys from stored bytes: a scan of the records can skip a single one,
+  /// but a query uses the index for all of them.
+  func prove(_ index: IndexSchema) -> Bool {
+    guard !index.isDecoded, !index.isPartial else { return false }
+    let definition = IndexDefinition(index.definition)
+    let isMarked = definition.hasDefault || definition.hasRename
+    return index.fields.allSatisfy { field in
+      guard let names = field.storedPath, names != ["id"],
+        case .primitive(let primitive) = field.form.unwrapped.node
+      else { return false }
+      switch kind(of: names) {
+      case .values(primitive, _) where !field.isMultiple,
+        .elements(primitive) where field.isMultiple:
+        break
+      // The kind of the values is not in the catalog, but in the index.
+      case .other(nil) where !field.isMultiple, .otherElements where field.isMultiple: break
+      // A file that was never compared with its types does not say either what is a list.
+      case .other(nil) where !isProved: break
+      default: return false
+      }
+      // For a record without the field, the program may have read another value than nil.
+      let mayBeMissing = !isMarked && (field.isMultiple || field.form.isOptional)
+      return mayBeMissing || isAlwaysPresent(names)
     }
-    return QueryTextError(name.column, message + TypelessCollection.listed(known))
-  }
-
-  /// The list of fields at the end of an error.
-  static func listed(_ names: [String]) -> String {
-    guard !names.isEmpty else { return "" }
-    let shown = names.prefix(30).map { QueryTextError.plain($0) }.joined(separator: ", ")
-    return " (fields: \(shown)\(names.count > 30 ? ", …" : ""))"
   }
 }

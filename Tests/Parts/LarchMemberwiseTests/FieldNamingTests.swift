@@ -197,10 +197,10 @@ extension NamingSamples {
     func renamed() {
       #expect(
         TypeProbe.keys(of: Renamed.self)?.cases == [
-          .init(propertyName: "surname", codingName: "last_name"),
-          .init(propertyName: "place", codingName: "where"),
-          .init(propertyName: "swapped", codingName: "other"),
-          .init(propertyName: "other", codingName: "swapped"),
+          .init(propertyName: "surname", key: "last_name", codingName: "last_name"),
+          .init(propertyName: "place", key: "where", codingName: "where"),
+          .init(propertyName: "swapped", key: "other", codingName: "other"),
+          .init(propertyName: "other", key: "swapped", codingName: "swapped"),
         ])
       #expect(TypeProbe.keys(of: Single.self)?.cases.map(\.propertyName) == ["only"])
       #expect(TypeProbe.keys(of: Generic<Doc>.self)?.cases.count == 2)

@@ -256,6 +256,8 @@ extension QueryText.Literal {
     case .text(let text): "'\(text)'"
     case .hexadecimal(let digits): "0x\(digits)"
     case .date(let seconds): "date \(seconds)"
+    case .uuid(let bytes): "uuid \(bytes)"
+    case .bytes(let bytes): "bytes \(bytes)"
     }
   }
 }

@@ -13,6 +13,7 @@ import Testing
     "0x",
     "2024-02-29", "2024-", "T10:00", "1e9", "99999999999999999999999", "inf", "nan", "has",
     "contains",
+    "?", ":x", ":",
     "text", "number", "tags", "place.city", "price", "extra", "holes", "id", "\u{0}", "\u{301}",
     "\u{1F468}\u{200D}\u{1F469}", "\r\n", "%", "_", "true",
   ]
@@ -37,6 +38,8 @@ import Testing
           filter.text + RandomOrder<SecondIndexes>.random(&random).text, &random)
         do {
           let query = try inspector.query(text, in: collection)
+          #expect(
+            try store.count(Thing<SecondIndexes>.query(text: text)) == query.count(), "\(text)")
           var rows = 0
           try query.forEach { _ in
             rows += 1
@@ -50,6 +53,15 @@ import Testing
           #expect(!error.description.contains("\n"), "\(text)")
           #expect(error.description.count < 1_000, "\(text)")
           refused += 1
+          if text.contains("?") || text.contains(":x") {
+            let number = random.below(4)
+            let query = try? Thing<SecondIndexes>.query(text: text, number, named: ["x": "a"])
+            if let query { _ = try store.count(query) }
+          } else {
+            let error = caught { _ = try Thing<SecondIndexes>.query(text: text) }
+            #expect(error?.code == .invalidQuery, "\(text)")
+            #expect(error?.context.detail?.contains("\n") == false, "\(text)")
+          }
         }
       }
     }

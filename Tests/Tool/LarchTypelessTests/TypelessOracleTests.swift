@@ -51,6 +51,13 @@ import Testing
         }
         #expect(found.ids == wanted.map { "\($0.id)" }, "seed \(seed): \(text)")
         #expect(try store.ids(typed).map { "\($0)" } == found.ids, "seed \(seed): \(text)")
+        // The same text as a query of the type.
+        let read = try Thing<K>.query(text: text)
+        #expect(try store.ids(read).map { "\($0)" } == found.ids, "seed \(seed): \(text)")
+        #expect(try store.count(read) == found.count, "seed \(seed): \(text)")
+        #expect(
+          all.filter { read.details.filter.matches($0) }.map(\.id)
+            == all.filter(filter.matches).map(\.id), "seed \(seed): \(text)")
         #expect(found.idsAlone == found.ids, "seed \(seed): \(text)")
         #expect(found.idsOfFullScan == found.ids, "seed \(seed): \(text)")
         #expect(found.count == found.ids.count, "seed \(seed): \(text)")
@@ -58,6 +65,7 @@ import Testing
         if filter.isStandard {
           samePlans += 1
           #expect(try store.explain(typed, running: true) == found.plan, "seed \(seed): \(text)")
+          #expect(try store.explain(read, running: true) == found.plan, "seed \(seed): \(text)")
           #expect(
             try store.explain(typed, counting: true, running: true) == found.planOfCount,
             "seed \(seed): \(text)")

@@ -33,6 +33,16 @@ struct Chapter: Record {
 }
 // end snippet
 
+// snippet: guide-key-strategy
+struct Author: Record {
+  static let keyStrategy = KeyStrategy.snakeCase
+
+  var id = RecordID<Author>()
+  var firstName: String  // first_name
+  var homeURL: String?  // home_url
+}
+// end snippet
+
 // snippet: guide-memberwise
 extension Book: MemberwiseCoded {}
 extension Cover: MemberwiseCoded {}
@@ -50,6 +60,23 @@ struct RecordGuideTests {
     #expect(found?.cover?.colour == .green)
     #expect(found?.cover?.image == cover.image)
     #expect(found?.readings == [.distantPast])
+  }
+
+  @Test("Fields have names in snake_case, and values are read by them")
+  func keyStrategy() throws {
+    let store = try Store.temporary(for: Author.self)
+    var author = Author(firstName: "Ada", homeURL: nil)
+    try store.write { tx in try tx.save(&author) }
+    // snippet: guide-values
+    let first = try author.value(named: "first_name")  // "Ada", a FieldValue
+    let isAda = try author.value(named: "first_name") == "Ada"
+    for (name, value) in try author.values() { print(name, value) }  // id 1, first_name "Ada", …
+    // end snippet
+    #expect(first.string == "Ada")
+    #expect(isAda)
+    #expect(try author.values().map(\.name) == ["id", "first_name", "home_url"])
+    #expect(try author.values().map(\.value) == [1, "Ada", .null])
+    #expect(try Author.query(text: "first_name = 'Ada'").fetch(in: store).count == 1)
   }
 
   @Test("A renamed type finds its old records")

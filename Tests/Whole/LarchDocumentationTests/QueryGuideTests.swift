@@ -276,6 +276,46 @@ extension QueryGuide {
       #expect(try search([], in: nil).isEmpty)
     }
 
+    @Test("A query as text, with values beside the text")
+    func text() throws {
+      let (store, all) = try filled()
+      let (city, words) = ("Oslo", ["swift", "engine"])
+      // snippet: query-text
+      let written = try Person.query(text: "age >= 30 and city = 'London' order by name limit 20")
+      let safe = try Person.query(text: "city = ? and age > ?", city, 18)
+      let named = try Person.query(
+        text: "city = :city or tags in :words", named: ["city": city, "words": words])
+      // end snippet
+      #expect(
+        try store.fetch(written).map(\.name)
+          == all.filter { $0.age >= 30 && $0.city == "London" }.map(\.name).sorted())
+      #expect(
+        try store.fetch(safe).map(\.name)
+          == all.filter { $0.city == city && $0.age > 18 }.map(\.name))
+      #expect(
+        try store.fetch(named).map(\.name)
+          == all.filter { $0.city == city || !Set(words).isDisjoint(with: $0.tags) }.map(\.name))
+    }
+
+    @Test("A dictionary of fields and values")
+    func matching() throws {
+      let (store, all) = try filled()
+      // snippet: query-matching
+      let matches = try Person.where(matching: ["city": "London", "nickname": nil])
+      let either = try Person.where(matching: ["city": ["Oslo", "London"]])
+      let tagged = try Person.where(matching: ["tags": "swift"])  // some element
+      // end snippet
+      #expect(
+        try store.fetch(matches).map(\.name)
+          == all.filter { $0.city == "London" && $0.nickname == nil }.map(\.name))
+      #expect(
+        try store.fetch(either).map(\.name)
+          == all.filter { ["Oslo", "London"].contains($0.city) }.map(\.name))
+      #expect(
+        try store.fetch(tagged).map(\.name)
+          == all.filter { $0.tags.contains("swift") }.map(\.name))
+    }
+
     @Test("Key paths that are values of the program")
     func keyPaths() throws {
       let (store, _) = try filled()

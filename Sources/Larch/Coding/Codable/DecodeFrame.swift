@@ -89,9 +89,22 @@ extension UnsafeMutablePointer<DecodeFrame> {
       let byte = unsafeBitCast(key, to: UInt8.self)
       let entry = pointee.entries + Int(byte)
       if entry.pointee.kind != FieldPlace.unresolved { return entry }
-      return resolve(key.stringValue, byte: Int(byte))
+      return resolve(name(of: key), byte: Int(byte))
     }
-    return resolve(key.stringValue, byte: -1)
+    return resolve(name(of: key), byte: -1)
+  }
+
+  /// The stored name of a field. A frame outside the stack has the keys of a nested container, which
+  /// stay as they are.
+  @inline(never)
+  func name<Key: CodingKey>(of key: Key) -> String { keyStrategy.fieldName(of: key) }
+
+  /// A container that outlives its value has no cache any more.
+  var keyStrategy: KeyStrategy {
+    switch pointee.mode {
+    case .record, .map: pointee.isExtra ? .asWritten : pointee.cache.pointee.keyStrategy
+    case .open, .closed: .asWritten
+    }
   }
 
   @inline(never)

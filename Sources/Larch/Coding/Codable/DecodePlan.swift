@@ -93,11 +93,14 @@ struct DecodeCache {
   var type: ObjectIdentifier?
   var strategy = Strategy.direct
   var plan: UnsafeMutablePointer<DecodePlan.Hot>?
+  /// How the type names its fields.
+  var keyStrategy = KeyStrategy.asWritten
 
   init() {}
 
   init(_ type: any Any.Type) {
     self.type = ObjectIdentifier(type)
+    keyStrategy = KeyStrategy.of(type)
     strategy =
       switch Leaf.strategy(of: type) {
       case .date: .date

@@ -24,6 +24,8 @@ final class EncodePlan {
   }
 
   let typeName: String
+  /// How the type names its fields.
+  let keyStrategy: KeyStrategy
   let hot: UnsafeMutablePointer<Hot>
   /// The fields seen so far; kind nil if only nil was seen.
   private(set) var fields: [(name: String, kind: FieldKind?)] = []
@@ -39,6 +41,7 @@ final class EncodePlan {
 
   init(_ type: any Encodable.Type) {
     typeName = String(describing: type)
+    keyStrategy = KeyStrategy.of(type)
     sorted = type as? any SortedEncodable.Type
     let strategy = Leaf.strategy(of: type) ?? (sorted == nil ? .direct : .sorted)
     hot = .allocate(capacity: 1)
@@ -217,9 +220,18 @@ extension EncodeFramePointer {
         pointee.slot = Int(slot)
         return Int(slot)
       }
-      return resolve(key.stringValue, byte: Int(byte))
+      return resolve(name(of: key), byte: Int(byte))
     }
-    return resolve(key.stringValue, byte: -1)
+    return resolve(name(of: key), byte: -1)
+  }
+
+  /// The stored name of a field. A container that outlives its value has no plan any more.
+  @inline(never)
+  private func name<Key: CodingKey>(of key: Key) -> String {
+    guard pointee.mode == .record, pointee.keySlots != pointee.state.pointee.noSlots,
+      let plan = pointee.plan
+    else { return key.stringValue }
+    return plan.pointee.owner.keyStrategy.fieldName(of: key)
   }
 
   @inline(never)

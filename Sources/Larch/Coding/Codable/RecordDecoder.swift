@@ -52,14 +52,17 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
   let frame: DecodeFramePointer
 
   var codingPath: [any CodingKey] { frame.codingPath }
-  var allKeys: [Key] { frame.allNames.compactMap { Key(stringValue: $0) } }
+  var allKeys: [Key] {
+    let strategy = frame.keyStrategy
+    return frame.allNames.compactMap { strategy.key(of: Key.self, forField: $0) }
+  }
 
   func contains(_ key: Key) -> Bool {
-    guard let found = try? frame.find(key.stringValue) else { return false }
+    guard let found = try? frame.find(frame.name(of: key)) else { return false }
     return found.state == .value || found.state == .null
   }
 
-  func decodeNil(forKey key: Key) throws -> Bool { try frame.find(key.stringValue).isNil }
+  func decodeNil(forKey key: Key) throws -> Bool { try frame.find(frame.name(of: key)).isNil }
 
   /// The value of a fixed kind, if the shape has that kind and the field is present.
   @inline(__always)
@@ -82,40 +85,40 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
 
   @inline(never)
   private func slowInteger<I: FixedWidthInteger>(_ type: I.Type, _ key: Key) throws -> I {
-    let found = try frame.findValue(key.stringValue)
+    let found = try frame.findValue(frame.name(of: key))
     if found.isNil { throw frame.missing(found, type, key) }
     return try frame.integer(found, type, key)
   }
 
   @inline(never)
   private func slowIntegerIfPresent<I: FixedWidthInteger>(_ type: I.Type, _ key: Key) throws -> I? {
-    let found = try frame.find(key.stringValue)
+    let found = try frame.find(frame.name(of: key))
     return found.isNil ? nil : try frame.integer(found, type, key)
   }
 
   @inline(never)
   private func slowFloat<F: BinaryFloatingPoint>(_ type: F.Type, _ key: Key) throws -> F {
-    let found = try frame.findValue(key.stringValue)
+    let found = try frame.findValue(frame.name(of: key))
     if found.isNil { throw frame.missing(found, type, key) }
     return try frame.float(found, type, key)
   }
 
   @inline(never)
   private func slowFloatIfPresent<F: BinaryFloatingPoint>(_ type: F.Type, _ key: Key) throws -> F? {
-    let found = try frame.find(key.stringValue)
+    let found = try frame.find(frame.name(of: key))
     return found.isNil ? nil : try frame.float(found, type, key)
   }
 
   @inline(never)
   private func slowBool(_ key: Key) throws -> Bool {
-    let found = try frame.findValue(key.stringValue)
+    let found = try frame.findValue(frame.name(of: key))
     if found.isNil { throw frame.missing(found, Bool.self, key) }
     return try frame.bool(found, key)
   }
 
   @inline(never)
   private func slowString(_ key: Key) throws -> String {
-    let found = try frame.findValue(key.stringValue)
+    let found = try frame.findValue(frame.name(of: key))
     if found.isNil { throw frame.missing(found, String.self, key) }
     return try frame.string(found, key)
   }
@@ -129,7 +132,7 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
     if optional(UInt8.self, .bool, key, &byte) {
       return try byte.map { try DecodeFramePointer.bool($0) }
     }
-    let found = try frame.find(key.stringValue)
+    let found = try frame.find(frame.name(of: key))
     return found.isNil ? nil : try frame.bool(found, key)
   }
 
@@ -143,7 +146,7 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
   func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
     let entry = frame.entry(key)
     guard entry.pointee.kind == FieldKind.string.rawValue else {
-      let found = try frame.find(key.stringValue)
+      let found = try frame.find(frame.name(of: key))
       return found.isNil ? nil : try frame.string(found, key)
     }
     return frame.isPresent(entry) ? try Leaf.string(frame.bytes(entry)) : nil
@@ -342,10 +345,10 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
 
   @inline(never)
   private func slow<T: Decodable>(_ type: T.Type, _ key: Key) throws -> T {
-    var found = try frame.find(key.stringValue)
+    var found = try frame.find(frame.name(of: key))
     // A caller that requests an optional accepts nil.
     if found.isNil, !(type is any ExpressibleByNilLiteral.Type) {
-      found = try frame.findValue(key.stringValue)
+      found = try frame.findValue(frame.name(of: key))
       if found.isNil { throw frame.missing(found, type, key) }
     }
     return try frame.value(type, found: found, key)
@@ -353,7 +356,7 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
 
   @inline(never)
   private func slowIfPresent<T: Decodable>(_ type: T.Type, _ key: Key) throws -> T? {
-    let found = try frame.find(key.stringValue)
+    let found = try frame.find(frame.name(of: key))
     // `Optional<Optional<T>>.some(nil)` was written as a null, but `.none` was not written.
     if found.state == .null, type is any ExpressibleByNilLiteral.Type {
       return try frame.value(type, found: found, key)
@@ -372,7 +375,7 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
   }
 
   private func nested(_ key: Key) throws -> DecodeFramePointer {
-    let found = try frame.findValue(key.stringValue)
+    let found = try frame.findValue(frame.name(of: key))
     if found.isNil { throw frame.missing(found, [String: Any].self, key) }
     return try frame.extra(found, key)
   }
@@ -383,7 +386,7 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
   }
 
   func superDecoder(forKey key: Key) throws -> any Decoder {
-    FrameDecoder(frame: try frame.extra(frame.find(key.stringValue), key))
+    FrameDecoder(frame: try frame.extra(frame.find(frame.name(of: key)), key))
   }
 }
 

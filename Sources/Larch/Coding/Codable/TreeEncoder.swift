@@ -5,6 +5,8 @@ struct TreeEncoder: Encoder {
   let frame: EncodeFramePointer
   /// The number of containers between the value of the frame and this one.
   var level = 0
+  /// How the type names the fields of this node; the keys of a container in it stay as they are.
+  var keyStrategy = KeyStrategy.asWritten
   let codingPath: [any CodingKey]
 
   var userInfo: [CodingUserInfoKey: Any] { frame.pointee.state.pointee.coder?.userInfo ?? [:] }
@@ -67,6 +69,11 @@ struct TreeEncoder: Encoder {
     return bits
   }
 
+  /// The member for a key.
+  func member<Key: CodingKey>(_ key: Key) -> TreeNode {
+    node.member(keyStrategy.fieldName(of: key))
+  }
+
   func child(_ node: TreeNode, _ key: any CodingKey) -> TreeEncoder {
     TreeEncoder(node: node, frame: frame, level: level + 1, codingPath: codingPath + [key])
   }
@@ -85,22 +92,22 @@ struct TreeKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
 
   var codingPath: [any CodingKey] { tree.codingPath }
 
-  func encodeNil(forKey key: Key) throws { tree.putNull(at: tree.node.member(key.stringValue)) }
+  func encodeNil(forKey key: Key) throws { tree.putNull(at: tree.member(key)) }
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-    try tree.put(value, at: tree.node.member(key.stringValue), key: key)
+    try tree.put(value, at: tree.member(key), key: key)
   }
   // The default implementations of these throw.
   func encode(_ value: Int128, forKey key: Key) throws {
-    tree.put(wide: value, .int128, at: tree.node.member(key.stringValue))
+    tree.put(wide: value, .int128, at: tree.member(key))
   }
   func encode(_ value: UInt128, forKey key: Key) throws {
-    tree.put(wide: value, .uint128, at: tree.node.member(key.stringValue))
+    tree.put(wide: value, .uint128, at: tree.member(key))
   }
 
   /// Notes the kind of a nil field, so that the first value already has the right shape.
   private func offer<T: Encodable>(_ value: T?, _ key: Key, _ kind: FieldKind? = nil) throws {
     if let value { return try encode(value, forKey: key) }
-    let known = tree.node.member(key.stringValue)
+    let known = tree.member(key)
     guard case .nothing = known.content, known.children.isEmpty else { return }
     known.isAbsent = true
     known.absentKind = kind ?? EncodePlan.kind(of: T.self)
@@ -129,9 +136,9 @@ struct TreeKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
   }
   func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws { try offer(value, key) }
 
-  private func nested(_ key: any CodingKey) -> TreeEncoder {
+  private func nested(_ key: some CodingKey) -> TreeEncoder {
     tree.node.isPlain = false
-    let node = tree.node.member(key.stringValue)
+    let node = tree.member(key)
     node.isPlain = false
     node.isAbsent = false
     return tree.child(node, key)

@@ -8,7 +8,9 @@ extension EncodeFramePointer {
     pointee.mode = .written
     let node = TreeNode()
     try value.encode(
-      to: TreeEncoder(node: node, frame: self, codingPath: pointee.state.pointee.codingPath))
+      to: TreeEncoder(
+        node: node, frame: self, keyStrategy: plan.pointee.owner.keyStrategy,
+        codingPath: pointee.state.pointee.codingPath))
     guard node.isObject, node.version == nil else {
       if plan.pointee.strategy == .direct { plan.pointee.owner.missed() }
       return node

@@ -21,8 +21,12 @@ final class EncodeProbe: Encoder {
     return [:]
   }
 
+  /// How the type names its fields.
+  let strategy: KeyStrategy
+
   /// Nil if it throws.
-  init?(_ value: some Encodable) {
+  init?<Value: Encodable>(_ value: Value) {
+    strategy = KeyStrategy.of(Value.self)
     guard (try? value.encode(to: self)) != nil, keyType != nil else { return nil }
   }
 
@@ -57,14 +61,18 @@ private struct EncodeProbeContainer<Key: CodingKey>: KeyedEncodingContainerProto
 
   func encodeNil(forKey key: Key) throws { probe.isUnclear() }
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-    probe.note(T.self, key.stringValue, mayBeNil: false)
+    probe.note(T.self, probe.strategy.fieldName(of: key), mayBeNil: false)
   }
   // The default implementations of these throw.
   func encode(_ value: Int128, forKey key: Key) throws { some(value, key) }
   func encode(_ value: UInt128, forKey key: Key) throws { some(value, key) }
 
-  private func some<T>(_: T, _ key: Key) { probe.note(T.self, key.stringValue, mayBeNil: false) }
-  private func maybe<T>(_: T?, _ key: Key) { probe.note(T.self, key.stringValue, mayBeNil: true) }
+  private func some<T>(_: T, _ key: Key) {
+    probe.note(T.self, probe.strategy.fieldName(of: key), mayBeNil: false)
+  }
+  private func maybe<T>(_: T?, _ key: Key) {
+    probe.note(T.self, probe.strategy.fieldName(of: key), mayBeNil: true)
+  }
 
   // The default implementations of these would call `encode` for a value only.
   func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws { maybe(value, key) }

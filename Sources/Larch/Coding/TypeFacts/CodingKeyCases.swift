@@ -3,7 +3,10 @@ struct CodingKeyCases: Sendable {
   struct Case: Sendable, Equatable {
     /// The case's name, which for synthesised coding is the property's name.
     let propertyName: String
-    /// The written name: `stringValue`, so `"last_name"` for `case surname = "last_name"`.
+    /// The text of the key.
+    let key: String
+    /// The written name: `stringValue`, so `"last_name"` for `case surname = "last_name"`; for the
+    /// keys of a type, as its strategy names the field.
     let codingName: String
   }
 
@@ -22,10 +25,19 @@ struct CodingKeyCases: Sendable {
         return nil
       }
       guard taken.insert(key.stringValue).inserted else { return nil }
-      cases.append(Case(propertyName: name, codingName: key.stringValue))
+      cases.append(
+        Case(propertyName: name, key: key.stringValue, codingName: key.stringValue))
     }
     self.cases = cases
     isCodingKeys = String(describing: type) == "CodingKeys"
+  }
+
+  /// The same cases under other names.
+  init(_ other: CodingKeyCases, names: (String) -> String) {
+    cases = other.cases.map {
+      Case(propertyName: $0.propertyName, key: $0.key, codingName: names($0.key))
+    }
+    isCodingKeys = other.isCodingKeys
   }
 
   func codingName(ofProperty name: String) -> String? {

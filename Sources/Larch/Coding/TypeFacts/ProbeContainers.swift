@@ -6,12 +6,12 @@ struct ProbeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   var allKeys: [Key] { run.keys(Key.self) }
 
   func contains(_ key: Key) -> Bool {
-    run.noteExistenceCheck(key.stringValue)
+    run.noteExistenceCheck(run.name(of: key))
     return true
   }
 
   func decodeNil(forKey key: Key) throws -> Bool {
-    run.noteExistenceCheck(key.stringValue)
+    run.noteExistenceCheck(run.name(of: key))
     return false
   }
 
@@ -45,7 +45,7 @@ struct ProbeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? { try lack(key) }
 
   private func lack<Value>(_ key: Key) throws -> Value? {
-    try run.offer(Value.self, key.stringValue)
+    try run.offer(Value.self, run.name(of: key))
     return nil
   }
 
@@ -53,13 +53,13 @@ struct ProbeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     keyedBy type: Nested.Type, forKey key: Key
   ) throws -> KeyedDecodingContainer<Nested> {
     if let payload = run.payload(type) { return payload }
-    throw run.nested(key.stringValue)
+    throw run.nested(run.name(of: key))
   }
   func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-    throw run.nested(key.stringValue)
+    throw run.nested(run.name(of: key))
   }
   func superDecoder() throws -> any Decoder { throw run.nested("super") }
-  func superDecoder(forKey key: Key) throws -> any Decoder { throw run.nested(key.stringValue) }
+  func superDecoder(forKey key: Key) throws -> any Decoder { throw run.nested(run.name(of: key)) }
 }
 
 /// The unkeyed container of a sample list: endless values, of which one is enough.

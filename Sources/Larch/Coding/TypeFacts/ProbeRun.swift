@@ -17,6 +17,8 @@ final class ProbeRun: Decoder {
   private let isPayload: Bool
   /// An enum with payloads has requested its case.
   private(set) var asksForCase = false
+  /// How the type names its fields; the payload of an enum has none.
+  private let strategy: KeyStrategy
   /// The stored properties of the type, if it has a layout.
   private let layout: TypeLayout?
 
@@ -60,6 +62,7 @@ final class ProbeRun: Decoder {
     self.caseNumber = caseNumber
     self.isPayload = isPayload
     refused = refusing
+    strategy = isPayload ? .asWritten : KeyStrategy.of(type)
     layout = TypeLayout(of: type)
   }
 
@@ -117,6 +120,9 @@ final class ProbeRun: Decoder {
     if hasStopped { wentOn = true }
     guard probe.mayAsk() else { throw stop() }
   }
+
+  /// The stored name of a field.
+  func name<Key: CodingKey>(of key: Key) -> String { strategy.fieldName(of: key) }
 
   /// The type asks whether a field exists.
   func noteExistenceCheck(_ name: String) {
@@ -176,7 +182,7 @@ final class ProbeRun: Decoder {
   /// Answers a request for a required field.
   func answer<Value, Key: CodingKey>(_ type: Value.Type, _ key: Key) throws -> Value {
     try begin()
-    let name = key.stringValue
+    let name = name(of: key)
     let found = probe.find(type)
     let isOptional = type is any OptionalType.Type
     ask(name, type, mayBeMissing: false)

@@ -71,7 +71,7 @@ final class TypeProbe {
     if let keys = known.withLock({ $0[id]?.keys }) { return keys }
     let run = ProbeRun(type, probe: TypeProbe(), refusing: .everything)
     _ = run.run()
-    let keys = run.keys
+    let keys = run.keys?.named(by: KeyStrategy.of(type))
     known.withLock { $0[id, default: Known()].keys = .some(keys) }
     return keys
   }

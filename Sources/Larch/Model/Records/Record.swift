@@ -18,7 +18,8 @@
 /// ## Topics
 /// - ``RecordID``
 /// - ``Schema``
-public protocol Record: Codable, Sendable, Identifiable where ID: RecordIdentifier {
+public protocol Record: Codable, Sendable, Identifiable, KeyNaming
+where ID: RecordIdentifier {
   /// The identity of the record: the key under which it is stored.
   var id: ID { get set }
 

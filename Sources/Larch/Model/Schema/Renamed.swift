@@ -26,6 +26,22 @@ public struct Renamed<R: Record>: Sendable {
     declaration = RenameDeclaration(resolve: nil, formerName: name)
   }
 
+  /// Declares that older records have all fields under the names of another strategy: the type had
+  /// another ``KeyNaming/keyStrategy``.
+  ///
+  /// ```swift
+  /// static let keyStrategy = KeyStrategy.snakeCase
+  /// static let schema = Schema<Person> {
+  ///   Renamed(keysFrom: .asWritten)  // older records have firstName for first_name
+  /// }
+  /// ```
+  ///
+  /// It also applies to nested types that are ``KeyNaming``, wherever they are stored. Records are not
+  /// rewritten.
+  public init(keysFrom strategy: KeyStrategy) {
+    declaration = RenameDeclaration(resolve: nil, formerName: "", formerKeys: strategy)
+  }
+
   /// Declares that older files have the collection under another name.
   ///
   /// The collection gets its present name when a file is opened for writing, with its indexes,
@@ -40,4 +56,6 @@ struct RenameDeclaration<R: Record>: Sendable {
   /// The field; nil for the type itself.
   let resolve: (@Sendable () -> FieldNaming.Resolution)?
   let formerName: String
+  /// For all fields: the strategy that named them.
+  var formerKeys: KeyStrategy?
 }

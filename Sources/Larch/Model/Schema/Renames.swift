@@ -11,6 +11,10 @@ struct Renames: Sendable {
   init<R: Record>(of type: R.Type) throws {
     for declaration in R.schema.renames {
       let older = declaration.formerName
+      if let strategy = declaration.formerKeys {
+        try addKeys(named: strategy, of: type)
+        continue
+      }
       guard let resolve = declaration.resolve else {
         try addCollection(older, of: type)
         continue
@@ -26,6 +30,26 @@ struct Renames: Sendable {
         }
       }
       try add(older, to: name, of: owner, in: R.collectionName, path: names)
+    }
+  }
+
+  /// The names of all fields under another strategy.
+  private mutating func addKeys<R: Record>(named strategy: KeyStrategy, of type: R.Type) throws {
+    var found = false
+    for owner in FieldTypes.naming(in: type) {
+      for key in TypeProbe.keys(of: owner)?.cases ?? [] {
+        let older = strategy.fieldName(for: key.key)
+        guard older != key.codingName else { continue }
+        found = true
+        try add(
+          older, to: key.codingName, of: owner, in: R.collectionName, path: [key.codingName])
+      }
+    }
+    guard found else {
+      throw LarchError(
+        .invalidSchema,
+        "The strategy gives all fields the names that they have, so nothing was renamed; name the strategy of older records, or remove the line."
+      ) { $0.collection = R.collectionName }
     }
   }
 

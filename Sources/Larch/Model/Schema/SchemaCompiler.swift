@@ -15,6 +15,7 @@ package enum SchemaCompiler {
     let name = R.collectionName
     let typeName = String(describing: type)
     try check(name: name, of: typeName)
+    try KeyStrategy.check(type, in: name)
     let declared = R.schema
     let rules = try ValidationCompiler(declared.validations)
     let (declarations, places) = all(declared.indexes, and: needs, and: rules.needs)

@@ -111,11 +111,14 @@ package final class PairFilter: Sendable {
 package class RecordFilter: @unchecked Sendable {
   /// Its name in plans.
   let text: String
+  /// The same for logs, which must not show the values of a query.
+  let textWithoutValues: String
   /// The reason why it cannot be used, such as an invalid pattern; thrown when the query runs.
   let error: LarchError?
 
-  init(text: String, error: LarchError? = nil) {
+  init(text: String, textWithoutValues: String? = nil, error: LarchError? = nil) {
     self.text = text
+    self.textWithoutValues = textWithoutValues ?? text
     self.error = error
   }
 }
@@ -123,9 +126,12 @@ package class RecordFilter: @unchecked Sendable {
 final class RecordTest<R>: RecordFilter, @unchecked Sendable {
   let matches: @Sendable (R) -> Bool
 
-  init(text: String, error: LarchError? = nil, matches: @escaping @Sendable (R) -> Bool) {
+  init(
+    text: String, textWithoutValues: String? = nil, error: LarchError? = nil,
+    matches: @escaping @Sendable (R) -> Bool
+  ) {
     self.matches = matches
-    super.init(text: text, error: error)
+    super.init(text: text, textWithoutValues: textWithoutValues, error: error)
   }
 }
 

@@ -1,9 +1,8 @@
 internal import Foundation
-internal import Larch
 
 /// A test of a field without key values, or whose kind differs between records: it is evaluated on
 /// the stored value.
-struct DynamicFilter: Sendable {
+package struct DynamicFilter: Sendable {
   /// The tested value: for a list, a test is true if it is true for some element.
   enum Reach {
     /// A value that may be a list or not.
@@ -14,7 +13,7 @@ struct DynamicFilter: Sendable {
     case single
   }
 
-  let names: [String]
+  package let names: [String]
   private let reach: Reach
   private let test: LiteralTest
   /// The test for each type of value; nil if no value of it passes.
@@ -33,11 +32,6 @@ struct DynamicFilter: Sendable {
     }
     self.tests = tests
   }
-
-  /// The condition in a query.
-  ///
-  /// - Parameter text: the test in the query, for plans.
-  func node(text: String) -> FilterNode { .record(StoredTest(self, text: text)) }
 
   /// A constant that is not a value of the type equals no value.
   private static func fieldTest(
@@ -60,12 +54,15 @@ struct DynamicFilter: Sendable {
   ///
   /// - Parameter path: the path to the first of the names.
   /// - Throws: `.corrupted` for bytes that are not a record.
-  func matches(
+  package func matches(
     _ record: UnsafeRawBufferPointer, _ path: FieldPath, _ shapes: ShapeTable
   ) throws -> Bool {
     let value = try FieldValue(try path.read(in: record, shapes: shapes), shapes: shapes)
     return matches(value, names.dropFirst(), isElement: false)
   }
+
+  /// Whether a record passes, given as a value.
+  func matches(_ record: FieldValue) -> Bool { matches(record, names[...], isElement: false) }
 
   private func matches(
     _ value: FieldValue, _ rest: ArraySlice<String>, isElement: Bool
@@ -78,7 +75,7 @@ struct DynamicFilter: Sendable {
       return reach != .single && elements.contains { matches($0, rest, isElement: true) }
     case _ where reach == .elements && !isElement && !isAboutWhole(rest): return false
     case (.null, _): return matchesNil
-    case (_, nil): return matches(value)
+    case (_, nil): return passes(value)
     // The path has no value at its end.
     case (_, _?): return matchesNil
     }
@@ -99,7 +96,7 @@ struct DynamicFilter: Sendable {
     }
   }
 
-  private func matches(_ value: FieldValue) -> Bool {
+  private func passes(_ value: FieldValue) -> Bool {
     switch value {
     case .null: matchesNil
     case .bool(let value): passes(.bool, .bool(value))

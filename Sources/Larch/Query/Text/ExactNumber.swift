@@ -1,5 +1,3 @@
-internal import Larch
-
 /// A number as exact digits, so that nothing is lost if a type cannot represent it.
 struct ExactNumber {
   private let isNegative: Bool

@@ -1,12 +1,12 @@
-internal import Larch
-
 /// Resolves the names in a query to fields, and the constants to the types of these.
-struct QueryBinder {
-  let collection: TypelessCollection
+package struct QueryBinder {
+  private let fields: any QueryFieldSource
+
+  package init(_ fields: any QueryFieldSource) { self.fields = fields }
 
   /// - Throws: `QueryTextError` if the query names an unknown field, or has a test that the field
   ///   does not support.
-  func bind(_ query: QueryText) throws(QueryTextError) -> QueryDescription {
+  package func bind(_ query: QueryText) throws(QueryTextError) -> QueryDescription {
     var description = QueryDescription()
     if let filter = query.filter { description.filter = try node(filter) }
     for term in query.order { description.order.append(try orderTerm(term)) }
@@ -32,15 +32,15 @@ struct QueryBinder {
     return nodes
   }
 
-  private func node(_ test: QueryText.Test) throws(QueryTextError) -> FilterNode {
-    let field = try collection.field(test.field)
+  func node(_ test: QueryText.Test) throws(QueryTextError) -> FilterNode {
+    let field = try fields.field(test.field)
     switch test.operation {
     case .isTrue: return try isTrue(field, test)
     case .isNil: return isNil(field, test)
     case .compare(let comparison, let literal):
       return try node(field, comparison, literal, test)
     case .compareField(let comparison, let name):
-      return try pair(field, comparison, try collection.field(name), test, name)
+      return try pair(field, comparison, try fields.field(name), test, name)
     case .equalIgnoringCase(let literal):
       return try text(.equal, literal, ignoresCase: true, field, test)
     case .between(let lower, let upper):
@@ -53,7 +53,7 @@ struct QueryBinder {
       switch field {
       case .other(let names, nil, isList: false):
         // A part of a text, or an element of a list, depending on the record.
-        let element = TypelessField.other(names, nil, isList: true)
+        let element = QueryField.other(names, nil, isList: true)
         let hasElement = try contains(element, literal, ignoresCase: ignoresCase, test)
         guard case .text = literal.value else { return hasElement }
         let part = try text(
@@ -84,7 +84,7 @@ struct QueryBinder {
 
   /// Whether a list has an element.
   private func contains(
-    _ field: TypelessField, _ literal: QueryText.Literal, ignoresCase: Bool, _ test: QueryText.Test
+    _ field: QueryField, _ literal: QueryText.Literal, ignoresCase: Bool, _ test: QueryText.Test
   ) throws(QueryTextError) -> FilterNode {
     ignoresCase
       ? try text(.equal, literal, ignoresCase: true, field, test)
@@ -92,7 +92,7 @@ struct QueryBinder {
   }
 
   private func isTrue(
-    _ field: TypelessField, _ test: QueryText.Test
+    _ field: QueryField, _ test: QueryText.Test
   ) throws(QueryTextError) -> FilterNode {
     switch field {
     case .reference(let reference)
@@ -108,17 +108,19 @@ struct QueryBinder {
     }
   }
 
-  private func isNil(_ field: TypelessField, _ test: QueryText.Test) -> FilterNode {
+  private func isNil(_ field: QueryField, _ test: QueryText.Test) -> FilterNode {
     if case .reference(let reference) = field, !reference.isMultiple {
       return .field(FieldFilter(reference, .equal([.null])))
     }
     let whole = LiteralTest(kind: .isNil, column: test.column)
-    return DynamicFilter(test.field.names, whole, .either)
-      .node(text: "\(test.field.text) == nil")
+    let text = "\(test.field.text) == nil"
+    return fields.node(
+      DynamicFilter(test.field.names, whole, .either),
+      FilterText(whole: text, withoutValues: text))
   }
 
   private func node(
-    _ field: TypelessField, _ comparison: QueryText.Comparison, _ literal: QueryText.Literal,
+    _ field: QueryField, _ comparison: QueryText.Comparison, _ literal: QueryText.Literal,
     _ test: QueryText.Test
   ) throws(QueryTextError) -> FilterNode {
     func bound(_ isIncluded: Bool) -> LiteralTest.Bound {
@@ -145,11 +147,11 @@ struct QueryBinder {
 
   private func text(
     _ kind: TextTest.Kind, _ literal: QueryText.Literal, ignoresCase: Bool,
-    _ field: TypelessField, _ test: QueryText.Test, reach: DynamicFilter.Reach = .either
+    _ field: QueryField, _ test: QueryText.Test, reach: DynamicFilter.Reach = .either
   ) throws(QueryTextError) -> FilterNode {
     guard case .text(let text) = literal.value else {
       throw QueryTextError(
-        literal.column, "expected a text in quotes, found \(QueryTextError.shown(literal.source))")
+        literal.column, "expected a text in quotes, found \(literal.shown)")
     }
     let textTest = TextTest(kind: kind, text: text, ignoresCase: ignoresCase)
     return try make(.text(textTest), field, test, [literal], reach: reach)
@@ -157,7 +159,7 @@ struct QueryBinder {
 
   /// - Parameter reach: the tested value, if it is not known whether the field is a list.
   private func make(
-    _ kind: LiteralTest.Kind, _ field: TypelessField, _ test: QueryText.Test,
+    _ kind: LiteralTest.Kind, _ field: QueryField, _ test: QueryText.Test,
     _ literals: [QueryText.Literal], reach: DynamicFilter.Reach = .either
   ) throws(QueryTextError) -> FilterNode {
     let asked = LiteralTest(kind: kind, column: test.column)
@@ -173,15 +175,22 @@ struct QueryBinder {
           try asked.fieldTest(
             primitive, isOptional: reference.form.isOptional, test.field.text)))
     case .other(let names, let kind, let isList):
-      if let kind { try check(literals, kind, test) }
+      if let kind, let primitive = KeyForm.Primitive(storedKind: kind) {
+        _ = try asked.fieldTest(primitive, isOptional: true, test.field.text)
+      } else if let kind {
+        try check(literals, kind, test)
+      }
       let constants = literals.map(\.source).joined(separator: ", ")
-      let text = "\(test.field.text) \(test.word) \(QueryTextError.plain(constants))"
-      return DynamicFilter(names, asked, isList ? .elements : reach).node(text: text)
+      let text = "\(test.field.text) \(test.word) "
+      return fields.node(
+        DynamicFilter(names, asked, isList ? .elements : reach),
+        FilterText(
+          whole: text + QueryTextError.plain(constants), withoutValues: text + "…"))
     case .record(let fields):
       throw QueryTextError(
         test.field.column,
         "\(QueryTextError.shown(test.field.text)) has fields of its own: expected one of them"
-          + TypelessCollection.listed(fields))
+          + QueryTextError.listed(fields))
     }
   }
 
@@ -194,13 +203,13 @@ struct QueryBinder {
         throw QueryTextError(
           literal.column,
           "\(QueryTextError.shown(test.field.text)) is of kind \(kind.name): expected a number, found "
-            + QueryTextError.shown(literal.source))
+            + literal.shown)
       }
     }
   }
 
   private func pair(
-    _ left: TypelessField, _ comparison: QueryText.Comparison, _ right: TypelessField,
+    _ left: QueryField, _ comparison: QueryText.Comparison, _ right: QueryField,
     _ test: QueryText.Test, _ name: QueryText.Name
   ) throws(QueryTextError) -> FilterNode {
     guard case .reference(let first) = left, case .reference(let second) = right,
@@ -227,9 +236,14 @@ struct QueryBinder {
   // MARK: Orders
 
   private func orderTerm(_ term: QueryText.Term) throws(QueryTextError) -> OrderTerm {
-    guard case .reference(let reference) = try collection.field(term.field),
-      !reference.isMultiple
-    else {
+    let field = try fields.field(term.field)
+    var found: FieldReference?
+    if case .reference(let reference) = field {
+      found = reference
+    } else {
+      found = fields.orderField(term.field)
+    }
+    guard let reference = found, !reference.isMultiple else {
       throw QueryTextError(
         term.field.column,
         "\(QueryTextError.shown(term.field.text)) cannot be used for sorting")

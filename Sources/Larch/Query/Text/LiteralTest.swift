@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Larch
 
 /// A test of a field with the constants as written: each kind of field reads them in its own way.
 struct LiteralTest: Sendable {
@@ -166,6 +165,7 @@ struct LiteralReader {
     case .string: return .string(try text(literal))
     case .url: return .url(try text(literal))
     case .uuid:
+      if case .uuid(let bytes) = literal.value { return .uuid(bytes) }
       guard case .text(let text) = literal.value, let uuid = UUID(uuidString: text) else {
         throw mismatch(literal, "a UUID in quotes")
       }
@@ -197,7 +197,8 @@ struct LiteralReader {
     guard number.isFinite || isNamed else {
       throw QueryTextError(
         literal.column,
-        "\(QueryTextError.shown(source)) is greater than every \(primitive.rawValue)")
+        "\(literal.isValue ? literal.shown : QueryTextError.shown(source)) is greater than every \(primitive.rawValue)"
+      )
     }
     return number
   }
@@ -220,6 +221,7 @@ struct LiteralReader {
 
   private func data(_ literal: Literal) throws(QueryTextError) -> [UInt8] {
     switch literal.value {
+    case .bytes(let bytes): return bytes
     case .text(let text):
       if let data = Data(base64Encoded: text) { return [UInt8](data) }
     case .hexadecimal(let digits):
@@ -243,7 +245,7 @@ struct LiteralReader {
     QueryTextError(
       literal.column,
       "\(QueryTextError.shown(field)) is \(primitive.nameInErrors): expected \(expected), found "
-        + QueryTextError.shown(literal.source))
+        + literal.shown)
   }
 }
 

@@ -1,5 +1,3 @@
-internal import Larch
-
 /// Dates in ISO 8601: the form that `RawRecord` writes, and shorter ones.
 enum DateText {
   /// Seconds since the reference date; nil for other texts.

@@ -1,9 +1,8 @@
-internal import Larch
-
-/// The fields of a collection, from the catalog and the shapes.
-struct TypelessFields: Sendable {
+/// The fields of records, from the forms that the records have: those of a type, or those in the
+/// catalog.
+package struct FormFields: Sendable {
   /// The kind of a field in a query.
-  enum Kind: Sendable {
+  package enum Kind: Sendable {
     /// Key values, which orders also know.
     case values(KeyForm.Primitive, isOptional: Bool)
     /// The same for each element of a list.
@@ -19,13 +18,13 @@ struct TypelessFields: Sendable {
   }
 
   /// The forms that records were written in, the oldest first.
-  let versions: [FieldForm]
+  package let versions: [FieldForm]
   /// Whether every record has one of these forms.
-  let isProved: Bool
+  package let isProved: Bool
 
   /// - Parameter isProved: whether the forms come from the catalog; if not, they are those of some
   ///   records, and only their names can be used.
-  init(versions: [FieldForm], isProved: Bool) {
+  package init(versions: [FieldForm], isProved: Bool) {
     self.versions = versions
     self.isProved = isProved
   }
@@ -41,13 +40,13 @@ struct TypelessFields: Sendable {
   }
 
   /// Nil if no record has such a field.
-  func kind(of names: [String]) -> Kind? {
+  package func kind(of names: [String]) -> Kind? {
     var last: (form: FieldForm, isInList: Bool)?
     var isMixed = false
     var isOptional = false
     var isOpen = false
     for version in versions {
-      switch TypelessFields.find(names, in: version) {
+      switch FormFields.find(names, in: version) {
       case .form(let form, let mayBeNil, let isInList):
         // Some versions wrote data, and others a list of numbers.
         if let last, last.form.isList != form.isList { isMixed = true }
@@ -80,11 +79,10 @@ struct TypelessFields: Sendable {
   }
 
   /// Whether every record of every version has a value there.
-  private func isAlwaysPresent(_ names: [String]) -> Bool {
+  package func isAlwaysPresent(_ names: [String]) -> Bool {
     guard isProved, !versions.isEmpty else { return false }
     return versions.allSatisfy { version in
-      if case .form(_, isOptional: false, isInList: false) = TypelessFields.find(names, in: version)
-      {
+      if case .form(_, isOptional: false, isInList: false) = FormFields.find(names, in: version) {
         return true
       }
       return false
@@ -120,35 +118,6 @@ struct TypelessFields: Sendable {
     return .form(form, isOptional: isOptional, isInList: isInList)
   }
 
-  /// Whether an index certainly has the entries for the stored fields of every record, so that it
-  /// can answer a query.
-  ///
-  /// This requires more than keys from stored bytes: a scan of the records can skip a single one,
-  /// but a query uses the index for all of them.
-  func prove(_ index: IndexSchema) -> Bool {
-    guard !index.isDecoded, !index.isPartial else { return false }
-    let definition = IndexDefinition(index.definition)
-    let isMarked = definition.hasDefault || definition.hasRename
-    return index.fields.allSatisfy { field in
-      guard let names = field.storedPath, names != ["id"],
-        case .primitive(let primitive) = field.form.unwrapped.node
-      else { return false }
-      switch kind(of: names) {
-      case .values(primitive, _) where !field.isMultiple,
-        .elements(primitive) where field.isMultiple:
-        break
-      // The kind of the values is not in the catalog, but in the index.
-      case .other(nil) where !field.isMultiple, .otherElements where field.isMultiple: break
-      // A file that was never compared with its types does not say either what is a list.
-      case .other(nil) where !isProved: break
-      default: return false
-      }
-      // For a record without the field, the program may have read another value than nil.
-      let mayBeMissing = !isMarked && (field.isMultiple || field.form.isOptional)
-      return mayBeMissing || isAlwaysPresent(names)
-    }
-  }
-
   // MARK: All fields
 
   /// The maximum depth of listed fields.
@@ -157,15 +126,15 @@ struct TypelessFields: Sendable {
   private static let countLimit = 1_000
 
   /// The paths of all fields that have names, those of the record first.
-  var paths: [[String]] {
+  package var paths: [[String]] {
     var paths: [[String]] = []
     var seen: Set<[String]> = []
     var level: [([String], FieldForm)] = versions.map { ([], $0) }
-    for _ in 0..<TypelessFields.depthLimit {
+    for _ in 0..<FormFields.depthLimit {
       var next: [([String], FieldForm)] = []
       for (path, form) in level {
         guard let record = form.elementRecord else { continue }
-        for field in record.fields where paths.count < TypelessFields.countLimit {
+        for field in record.fields where paths.count < FormFields.countLimit {
           let inner = path + [field.name]
           if seen.insert(inner).inserted { paths.append(inner) }
           next.append((inner, field.form))
@@ -174,6 +143,25 @@ struct TypelessFields: Sendable {
       level = next
     }
     return paths
+  }
+}
+
+extension FormFields {
+  /// The error for a name that no record has.
+  package func unknown(_ name: QueryText.Name) -> QueryTextError {
+    var known = paths.map { $0.joined(separator: ".") }
+    if !known.contains("id") { known.insert("id", at: 0) }
+    var message = "there is no field \(QueryTextError.shown(name.text))"
+    if let near = SimilarName.best(for: name.text, among: known) {
+      message += "; did you mean \(QueryTextError.shown(near))?"
+    }
+    return QueryTextError(name.column, message + QueryTextError.listed(known))
+  }
+
+  /// The fields of a nested value.
+  package func fields(in names: [String]) -> [String] {
+    paths.filter { $0.count == names.count + 1 && $0.starts(with: names) }
+      .map { $0.joined(separator: ".") }
   }
 }
 
@@ -195,7 +183,7 @@ extension FieldForm {
 
 extension KeyForm.Primitive {
   /// The type whose values are stored as this kind; nil for kinds that keys do not have.
-  init?(storedKind kind: FieldKind) {
+  package init?(storedKind kind: FieldKind) {
     guard let found = Self.allCases.first(where: { $0.storedKind == kind }) else { return nil }
     self = found
   }

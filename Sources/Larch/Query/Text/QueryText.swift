@@ -1,5 +1,3 @@
-internal import Larch
-
 /// A parsed query, before its fields are resolved. See `docs/query-language.md`.
 package struct QueryText: Equatable, Sendable {
   var filter: Condition?
@@ -56,11 +54,11 @@ package struct QueryText: Equatable, Sendable {
   }
 
   /// The path of names to a field.
-  struct Name: Equatable, Sendable {
-    let names: [String]
-    let column: Int
+  package struct Name: Equatable, Sendable {
+    package let names: [String]
+    package let column: Int
 
-    var text: String { names.joined(separator: ".") }
+    package var text: String { names.joined(separator: ".") }
   }
 
   /// A constant.
@@ -75,12 +73,22 @@ package struct QueryText: Equatable, Sendable {
       case hexadecimal(String)
       /// Seconds since the reference date.
       case date(Double)
+      /// Values of the program, which have no constants of their own.
+      case uuid([UInt8])
+      case bytes([UInt8])
     }
 
     let value: Value
     let column: Int
-    /// The source text, for errors and plans.
+    /// The source text, for errors and plans; of a value of the program its placeholder.
     let source: String
+    var isValue = false
+
+    /// In errors, where the values of a program do not appear.
+    var shown: String {
+      isValue
+        ? "\(QueryTextError.plain(source)), which is \(value.name)" : QueryTextError.shown(source)
+    }
   }
 
   struct Term: Equatable {
@@ -97,12 +105,19 @@ package struct QueryTextError: Error, Equatable, CustomStringConvertible {
   /// What was expected there, on one line.
   package let message: String
 
-  init(_ column: Int, _ message: String) {
+  package init(_ column: Int, _ message: String) {
     self.column = column
     self.message = message
   }
 
   package var description: String { "the query is wrong at column \(column): \(message)" }
+
+  /// The list of fields at the end of an error.
+  static func listed(_ names: [String]) -> String {
+    guard !names.isEmpty else { return "" }
+    let shown = names.prefix(30).map { QueryTextError.plain($0) }.joined(separator: ", ")
+    return " (fields: \(shown)\(names.count > 30 ? ", …" : ""))"
+  }
 
   /// A part of the query in errors: short, and on one line.
   static func shown(_ text: some StringProtocol) -> String {

@@ -1,5 +1,3 @@
-internal import Larch
-
 /// Splits a query into words, constants and signs.
 struct QueryLexer {
   enum Token: Equatable {
@@ -8,6 +6,12 @@ struct QueryLexer {
     /// A name in backquotes, which is never a keyword.
     case name(String)
     case literal(QueryText.Literal.Value)
+    /// The place of a value of the program: `?`, or `:name`.
+    case placeholder(name: String?)
+    /// The value at such a place.
+    case value(QueryText.Literal.Value)
+    /// The same for a list.
+    case values([QueryText.Literal.Value])
     /// A sign, one of `= != < <= > >= ( ) , .`.
     case sign(String)
     case end
@@ -73,6 +77,15 @@ struct QueryLexer {
         next = start
       }
       throw QueryTextError(next + 1, "expected a number after \"-\"")
+    case "?":
+      next += 1
+      return .placeholder(name: nil)
+    case ":":
+      guard let following = character(ahead: 1), QueryLexer.beginsWord(following) else {
+        throw QueryTextError(next + 1, "expected a name after \":\"")
+      }
+      next += 1
+      return .placeholder(name: word())
     case "(", ")", ",", ".":
       next += 1
       return .sign(String(first))

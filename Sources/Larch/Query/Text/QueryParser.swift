@@ -1,7 +1,5 @@
-internal import Larch
-
 /// Parses the text of a query, by the grammar in `docs/query-language.md`.
-struct QueryParser {
+package struct QueryParser {
   /// Deeper nesting is refused, since each level takes a part of the stack.
   static let depthLimit = 100
   /// With more tests, planning would take too long.
@@ -12,9 +10,13 @@ struct QueryParser {
   private var depth = 0
   private var tests = 0
 
+  /// - Parameter values: the values at its placeholders; nil if it cannot have any.
   /// - Throws: `QueryTextError` if the text is not a query.
-  static func parse(_ text: String) throws(QueryTextError) -> QueryText {
-    var parser = QueryParser(places: try QueryLexer.tokens(of: text))
+  package static func parse(
+    _ text: String, _ values: QueryValues? = nil
+  ) throws(QueryTextError) -> QueryText {
+    let tokens = try QueryLexer.tokens(of: text)
+    var parser = QueryParser(places: try QueryValues.put(values, into: tokens))
     return try parser.query()
   }
 
@@ -51,7 +53,13 @@ struct QueryParser {
   }
 
   private func expected(_ what: String) -> QueryTextError {
-    let found = here.token == .end ? "the end" : QueryTextError.shown(here.source)
+    let found =
+      switch here.token {
+      case .end: "the end"
+      case .value(let value): "\(here.source), which is \(value.name)"
+      case .values: "\(here.source), which is a list"
+      default: QueryTextError.shown(here.source)
+      }
     return QueryTextError(here.column, "expected \(what), found \(found)")
   }
 
@@ -92,8 +100,10 @@ struct QueryParser {
   private var beginsClause: Bool {
     if isWord("order", here) { return isWord("by", following) }
     guard isWord("limit", here) || isWord("offset", here) else { return false }
-    if case .literal(.number) = following.token { return true }
-    return false
+    switch following.token {
+    case .literal(.number), .value(.number): return true
+    default: return false
+    }
   }
 
   private mutating func term() throws(QueryTextError) -> QueryText.Term {
@@ -109,11 +119,14 @@ struct QueryParser {
   }
 
   private mutating func wholeNumber() throws(QueryTextError) -> Int {
-    guard case .literal(.number(let text)) = here.token, let number = Int(text), number >= 0 else {
-      throw expected("a whole number, 0 or more")
+    switch here.token {
+    case .literal(.number(let text)), .value(.number(let text)):
+      guard let number = Int(text), number >= 0 else { break }
+      advance()
+      return number
+    default: break
     }
-    advance()
-    return number
+    throw expected("a whole number, 0 or more")
   }
 
   // MARK: Conditions
@@ -278,6 +291,13 @@ struct QueryParser {
   // MARK: Constants and names
 
   private mutating func list() throws(QueryTextError) -> [QueryText.Literal] {
+    if case .values(let values) = here.token {
+      let place = here
+      advance()
+      return values.map {
+        QueryText.Literal(value: $0, column: place.column, source: place.source, isValue: true)
+      }
+    }
     try expect(sign: "(", "an opening bracket")
     var list: [QueryText.Literal] = []
     if skip(sign: ")") { return list }
@@ -299,6 +319,10 @@ struct QueryParser {
   /// - Parameter isOperand: whether it follows an operator, where `inf` and `nan` are numbers and
   ///   not fields.
   private func literalHere(isOperand: Bool) -> QueryText.Literal? {
+    if case .value(let value) = here.token {
+      return QueryText.Literal(
+        value: value, column: here.column, source: here.source, isValue: true)
+    }
     let value: QueryText.Literal.Value? =
       switch here.token {
       case .literal(let value): value
