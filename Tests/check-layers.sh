@@ -44,6 +44,7 @@ Store/Opening: AsyncWriting Files Integrity Migrations Querying Saving Transacti
 Store/Querying: Deleting Keeping Opening Saving Transactions
 Store/Saving: Associations Deleting Querying Transactions
 Store/Statistics: Opening Transactions
+Store/Units: AsyncWriting Deleting Opening Querying Saving Transactions
 Store/Transactions: AsyncWriting Opening Querying Saving
 Execution/Filters: Related Rows Running
 Execution/Joins: Filters Related Rows Running Sorting

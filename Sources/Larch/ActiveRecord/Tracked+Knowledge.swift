@@ -15,11 +15,7 @@ extension Tracked {
     var standing: Standing
 
     /// A copy that is independent of changes of the record.
-    static func snapshot(_ record: R) -> R {
-      guard R.self is AnyObject.Type else { return record }
-      // A record that was read or saved can be encoded and decoded; if not, both are one object.
-      return (try? RecordComparer.with { try $0.copy(of: record) }) ?? record
-    }
+    static func snapshot(_ record: R) -> R { RecordComparer.snapshot(of: record) }
   }
 
   /// A fact from a transaction, and how to undo it.

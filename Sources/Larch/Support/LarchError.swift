@@ -196,6 +196,8 @@ extension LarchError.Code {
   public static let hooksTooDeep = Self(rawValue: "hooks_too_deep")
   /// Someone else saved or deleted the record after it was read.
   public static let conflict = Self(rawValue: "conflict")
+  /// A draft was passed to a unit of work that it does not belong to.
+  public static let foreignDraft = Self(rawValue: "foreign_draft")
   /// A hook changed the id of the record that was being saved.
   public static let idChanged = Self(rawValue: "id_changed")
   /// The type has no stored field with this name.

@@ -49,4 +49,11 @@ final class RecordComparer {
   func copy<R: Codable>(of value: R) throws -> R {
     try canonical.decode(R.self, from: canonical.encode(value))
   }
+
+  /// A copy that is independent of changes of the value, which may be of a class.
+  static func snapshot<R: Codable>(of value: R) -> R {
+    guard R.self is AnyObject.Type else { return value }
+    // A record that was read or saved can be encoded and decoded; if not, both are one object.
+    return (try? with { try $0.copy(of: value) }) ?? value
+  }
 }
