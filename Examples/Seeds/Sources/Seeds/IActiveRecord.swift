@@ -142,6 +142,12 @@ enum IActiveRecordSeed {
     Check.equal(try User.where { $0.email.like("%@larch.example") }.count(), 3, "like")
     Check.equal(try User.where { (30...40).contains($0.age) }.count(), 1, "between")
 
+    // where:@"city = %@ and age > %@", whereField: with a dictionary
+    let text = try User.query(
+      text: "city = ? and age > :min order by name", "Oslo", named: ["min": 18])
+    Check.equal(try text.fetch().map(\.name), ["Ada", "Bo"], "criteria as text")
+    Check.equal(try User.where(matching: ["city": "Oslo", "age": 41]).count(), 1, "a dictionary")
+
     // [fetcher only:@"name", @"age", nil]
     let parts = try User.all.sorted(by: \.age).select(\.name, \.age).limit(1).fetch()
     Check.equal(parts.first?.0, "Cy", "only some fields")

@@ -52,6 +52,10 @@ enum OCActiveObjectsSeed {
     Check.equal(try store.count(Reading.all), 1, "their number")
     Check.equal(try store.count(Reading.where { $0.station == "Oslo" }), 1, "those of Oslo")
 
+    // [Reading findWithDictionary:@{ @"station": @"Oslo", @"isValid": @YES }]
+    let criteria: [String: any Encodable & Sendable] = ["station": "Oslo", "isValid": true]
+    Check.equal(try store.count(Reading.where(matching: criteria)), 1, "by a dictionary")
+
     // [reading remove]
     try store.write { tx in _ = try tx.delete(reading) }
     Check.equal(try store.count(Reading.all), 0, "removed")

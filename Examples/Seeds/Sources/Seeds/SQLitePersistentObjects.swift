@@ -18,6 +18,7 @@ enum SQLitePersistentObjectsSeed {
     var marks: [String: Int] = [:]
     var employerID: Employer.ID?
 
+    static let keyStrategy = KeyStrategy.snakeCase  // first_name, as its columns were
     static let employer = BelongsTo<Person, Employer>(\.employerID)
     static let schema = Schema<Person> {
       employer
@@ -39,6 +40,7 @@ enum SQLitePersistentObjectsSeed {
     try Store.with(store) {
       try saving()
       try finding()
+      try identity(store)
     }
   }
 
@@ -74,6 +76,10 @@ enum SQLitePersistentObjectsSeed {
       try Person.where { $0.lastName == "Berg" && $0.birthYear > 1900 }.first()?.firstName, "Bo",
       "the first by criteria")
 
+    // [Person findByCriteria:@"WHERE last_name = 'Berg'"], [person valueForKey:@"first_name"]
+    let berg = try Person.query(text: "last_name = 'Berg'").first()
+    Check.equal(try berg?.value(named: "first_name").description, "\"Bo\"", "a value by name")
+
     // [Person count], [Person sumOfBirthYear], [Person averageOfBirthYear], [Person maxOfBirthYear]
     Check.equal(try Person.all.count(), 2, "count")
     Check.equal(try Person.all.sum(\.birthYear), 3765, "sum")
@@ -95,5 +101,28 @@ enum SQLitePersistentObjectsSeed {
     Check.equal(
       rows.map { "\($0.0.firstName) \($0.1?.0.name ?? "-") \($0.1?.1.count ?? 0)" },
       ["Ada Larch 1", "Bo - 0"], "loaded with what they hold")
+  }
+
+  private static func identity(_ store: Store) throws {
+    // Two finds of one row are one object, which is saved once.
+    let work = store.work()
+    let id = try Person.where { $0.firstName == "Bo" }.first()!.id
+    let one = try work.draft(Person.self, id)!
+    let same = try work.drafts(Person.where { $0.lastName == "Berg" })[0]
+    Check.that(one === same, "loaded twice is one object")
+    one.birthYear = 1951
+    Check.equal(same.birthYear, 1951, "an edit of one is an edit of the other")
+    work.undo()
+    Check.equal(one.birthYear, 1950, "undone")
+    work.redo()
+
+    // Somebody else saves it meanwhile.
+    try Person.where { $0.firstName == "Bo" }.update { $0.lastName = "Holm" }
+    try Check.refuses(.conflict, "a save over the change of another") { try work.commit() }
+    for conflict in try work.conflicts() { try work.resolve(conflict, by: .merge) }
+    try work.commit()
+    let stored = try Person.find(id)
+    Check.equal(stored?.birthYear, 1951, "the edit")
+    Check.equal(stored?.lastName, "Holm", "and the change of the other")
   }
 }
