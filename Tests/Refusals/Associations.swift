@@ -65,3 +65,21 @@ func idsOfOthers(_ tx: WriteTransaction, _ worker: Worker, _ firm: Firm) throws 
   try tx.add("Oslo", to: worker.related(Worker.past))  // error: no exact matches in call
   _ = firm.related(Worker.past)  // error: 'Firm' and 'Worker' be equivalent
 }
+
+func severalAssociations(_ towns: Query<Town>) {
+  _ = Worker.all.with(Worker.firm).with(Worker.past)
+  _ = Worker.all.with(Worker.firm).with(Worker.firm, from: towns)  // error: expected argument type
+  _ = towns.with(Worker.firm)  // error: 'Town' and 'Worker' be equivalent
+  _ = Worker.all.with(Worker.firm).with(Worker.town)  // error: has no member 'town'
+  _ = Worker.all.with(Worker.firm, from: Worker.all.with(Worker.firm))  // error: argument type
+  _ = Worker.all.with(Worker.firm, from: Firm.all.with(Worker.firm))  // error: be equivalent
+}
+
+func excerpts(_ list: [Excerpt<Worker>]) {
+  _ = Worker.leavingOut(\.firmID, as: nil)
+  _ = Worker.all.leavingOut(\.price, \.visit, as: 0, nil)
+  _ = Worker.leavingOut(\.firmID, as: "")  // error: cannot convert value of type 'String'
+  _ = Worker.all.leavingOut(\.prize, as: 0)  // error: has no member 'prize'
+  _ = Worker.all.leavingOut(\.price, \.visit, as: 0)  // error: missing argument
+  list[0].save()  // error: an excerpt lacks fields
+}

@@ -18,7 +18,9 @@ enum RuntimeLevel: String, Codable { case low, high }
 struct RuntimeThing: Record, MemberwiseCoded, Hashable {
   static let collectionName = "RuntimeThing"
   // Named, since without reflection no name of a property is known.
+  static let next = ManyToMany<RuntimeThing, RuntimeThing>(named: "next")
   static let schema = Schema<RuntimeThing> {
+    next
     Index(\.number, name: "number")
     Index(\.place?.city, name: "city")
   }
@@ -92,6 +94,7 @@ enum RuntimeSample {
       for (row, thing) in zip(rows, saved) {
         try #require(row == (thing.count, thing.number, thing.name, thing.died))
       }
+      try useRelated(store, saved)
       try store.write { tx in
         var thing = RuntimeThing.sample(100)
         try thing.save()
@@ -100,6 +103,29 @@ enum RuntimeSample {
         try tx.delete(thing)
       }
       try #require(try store.verify().isClean)
+    }
+  }
+
+  /// Fetches records with related ones of several associations, at two levels.
+  private static func useRelated(_ store: Store, _ saved: [RuntimeThing]) throws {
+    try store.write { tx in
+      for place in 0..<20 {
+        try tx.add(
+          contentsOf: saved[(place + 1)..<(place + place % 3 + 1)].map(\.id),
+          to: saved[place].related(RuntimeThing.next))
+      }
+    }
+    func next(_ place: Int) -> [Int] {
+      place < 20 ? Array((place + 1)..<(place + place % 3 + 1)) : []
+    }
+    let request = RuntimeThing.all.with(RuntimeThing.next)
+      .with(RuntimeThing.next, from: RuntimeThing.all.with(RuntimeThing.next))
+    let rows = try store.fetch(request)
+    try #require(rows.map(\.0) == saved)
+    for (place, row) in rows.enumerated() {
+      try #require(row.1 == next(place).map { saved[$0] })
+      try #require(row.2.map(\.0) == row.1)
+      try #require(row.2.map(\.1) == next(place).map { next($0).map { saved[$0] } })
     }
   }
 }

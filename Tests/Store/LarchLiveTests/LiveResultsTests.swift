@@ -60,6 +60,24 @@ struct LiveResultsTests {
     #expect(tags.version == (try store.version))
   }
 
+  @Test("records with their related ones, and families, are requests like others")
+  func severalTypes() async throws {
+    let store = try store()
+    var owner = Owner(name: "o", city: "Oslo", age: 4)
+    try await store.write { [owner] tx in
+      var owner = owner
+      try tx.save(&owner)
+    }
+    owner = try #require(try store.first(Owner.all))
+    let owners = LiveResults(Owner.all.with(Owner.pets, from: Pet.all.with(Pet.tags)), in: store)
+    let all = LiveResults(Family<any Record>(Owner.all, Tag.all), in: store)
+    #expect(owners.rows.map { $0.1.count } == [0] && all.rows.count == 1)
+    try store.put(Tag(id: "a", color: 1))
+    await all.settled()
+    #expect(all.rows.count == 2)
+    #expect(all.rows.last is Tag)
+  }
+
   @Test("with `.later`, it is loading until the first rows are there")
   func later() async throws {
     let store = try store()

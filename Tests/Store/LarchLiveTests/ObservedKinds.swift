@@ -117,6 +117,12 @@ struct AnyObserver {
       AnyObserver("with", store, Owner.where { $0.age > 3 }.with(Owner.pets)),
       AnyObserver("with links", store, Pet.all.with(Pet.tags)),
       AnyObserver(
+        "with others of others", store, Owner.all.with(Owner.pets, from: Pet.all.with(Pet.tags))),
+      AnyObserver(
+        "family", store,
+        Family<any Record>(Owner.all.sorted(by: \.name), Pet.all.sorted(by: \.name)).limit(9)),
+      AnyObserver("left out", store, Owner.where { $0.age > 3 }.leavingOut(\.name, as: "")),
+      AnyObserver(
         "join", store, Pet.where { $0.weight > 4 }.joined(with: Owner.all, on: \.ownerID)),
       AnyObserver("count", store, reading: { try $0.count(Owner.where { $0.city == "Paris" }) }),
       AnyObserver(

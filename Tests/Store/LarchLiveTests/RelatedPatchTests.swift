@@ -73,6 +73,18 @@ struct RelatedPatchTests {
         Worker.where { $0.firm.isOpen == true }
           .with(Worker.reports, from: Worker.where { $0.firm.city == "Oslo" })),
       AnyObserver(
+        "with several", store,
+        Worker.all.with(Worker.firm).with(Worker.skills, from: Skill.where { $0.level > 1 })
+          .with(Worker.boss)),
+      AnyObserver(
+        "with others of others", store,
+        Firm.all.with(
+          Firm.workers,
+          from: high.with(Worker.skills).with(Worker.boss, from: Worker.all.with(Worker.firm)))),
+      AnyObserver(
+        "with shared ones of others", store,
+        Worker.all.with(Worker.firm, from: Firm.all.with(Firm.license).with(Firm.workers))),
+      AnyObserver(
         "with, in a window", store, Firm.all.sorted(by: \.name).limit(3).with(Firm.workers)),
     ]
   }

@@ -130,7 +130,7 @@ extension QueryGuide {
     func leftOut() throws {
       let (store, all) = try filled()
       // snippet: query-select-except
-      let list = Person.all.sorted(by: \.name).select(except: \.address, \.tags, as: nil, [])
+      let list = Person.all.sorted(by: \.name).leavingOut(\.address, \.tags, as: nil, [])
       for person in try store.fetch(list.limit(20)) {  // [Excerpt<Person>]
         print(person.id, person.name, person.city)
       }

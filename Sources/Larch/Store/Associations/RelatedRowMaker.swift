@@ -95,6 +95,11 @@ final class RelatedRowMaker<R: Record, Row> {
     at target: UnsafeMutablePointer<Row>, noting digest: RowDigest?
   ) throws {
     let row = UnsafeMutableRawPointer(target)
+    if parts.isEmpty {
+      // Such a row is the record itself.
+      row.assumingMemoryBound(to: R.self).initialize(to: try decoded(record, id))
+      return
+    }
     func place(_ number: Int) -> UnsafeMutableRawPointer {
       if let offsets { return row + offsets[number] }
       return places[number]

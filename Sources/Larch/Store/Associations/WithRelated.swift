@@ -101,7 +101,7 @@ extension WithRelated {
   ///
   /// - Parameters:
   ///   - association: a declared association of the type of the query.
-  ///   - targets: refines the related records, as ``Query/with(_:from:)``.
+  ///   - targets: refines the related records, as those of the first association.
   public func with<A: ToManyAssociation, each Part>(
     _ association: A, from targets: Query<A.Target> = A.Target.all
   ) -> WithRelated<Owner, (Owner, repeat each Part, [A.Target])>

@@ -41,8 +41,8 @@ public struct Family<Row>: Sendable {
     self.offset = offset
   }
 
-  /// Keeps only the records for which a closure returns true; it decodes each record that passes the
-  /// conditions of its query.
+  /// Keeps only the records for which a closure returns true, as ``Query/filter(_:)`` of each query
+  /// does; it decodes each record that passes the other conditions.
   public func filter(_ isIncluded: @escaping @Sendable (Row) -> Bool) -> Family {
     Family(members.map { $0.filtered(isIncluded) }, limit: limit, offset: offset)
   }

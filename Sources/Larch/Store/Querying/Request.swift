@@ -154,7 +154,8 @@ extension RecordReading {
   ///   one search, and one for each record; a join takes the rows of one side, each with one
   ///   look-up on the other. A ``Selection`` decodes no record for standard types, and reads none
   ///   if an index has all the fields. ``WithRelated`` takes a search for each record of the query
-  ///   and one for each related record, which is read and decoded once.
+  ///   and one for each related record, which is read and decoded once. A ``Family`` takes that of
+  ///   its queries.
   @inlinable  // As above.
   public func fetch<Q: Request>(_ request: Q) throws -> [Q.Row] {
     try _reading { try Q._runner.runs.fetch(request, in: $0) }
@@ -203,8 +204,8 @@ extension RecordReading {
   ///
   /// It makes no array of all rows. In a write transaction the closure may change records: the loop
   /// visits the records that matched at its beginning, in their current state, without those that
-  /// were deleted meanwhile. For a ``Selection``, a ``Join`` and ``WithRelated`` in a write, all
-  /// rows are read before the first call.
+  /// were deleted meanwhile. For a ``Selection``, a ``Join`` and ``WithRelated`` in a write, and
+  /// for a ``Family``, all rows are read before the first call.
   ///
   /// - Throws: the errors of `body` and of ``fetch(_:)``.
   /// - Complexity: constant memory if the plan yields the order of the request; otherwise, and for

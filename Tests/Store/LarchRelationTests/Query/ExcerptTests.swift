@@ -35,7 +35,7 @@ struct ExcerptTests {
   func fields() throws {
     let (store, people) = try Self.store()
     let list = Person.where { $0.age > 1 && $0.photo.count > 10 }
-      .sorted(by: \.age, .descending).select(except: \.photo, \.notes, as: Data(), "left out")
+      .sorted(by: \.age, .descending).leavingOut(\.photo, \.notes, as: Data(), "left out")
     let expected = people.filter { $0.age > 1 }
       .sorted { ($1.age, $0.id.rawValue) < ($0.age, $1.id.rawValue) }
     func check(_ reader: some RecordReading) throws {
@@ -57,10 +57,10 @@ struct ExcerptTests {
     try check(store)
     try store.write { tx in try check(tx) }
     #expect(
-      try store.fetch(Person.select(except: \.photo, as: Data())).map(\.notes)
+      try store.fetch(Person.leavingOut(\.photo, as: Data())).map(\.notes)
         == people.map(\.notes))
     let plan = try store.explain(
-      Person.where { $0.age == 3 }.select(except: \.photo, as: Data()))
+      Person.where { $0.age == 3 }.leavingOut(\.photo, as: Data()))
     #expect(plan.hasPrefix("index age [3]"), "\(plan)")
   }
 
@@ -68,12 +68,12 @@ struct ExcerptTests {
   func distinct() throws {
     let (store, people) = try Self.store()
     let names = try store.fetch(
-      Person.all.select(except: \.id, \.age, \.photo, \.notes, as: .init(), 0, Data(), nil)
+      Person.all.leavingOut(\.id, \.age, \.photo, \.notes, as: .init(), 0, Data(), nil)
         .distinct())
     #expect(names.map(\.name) == ["p0", "p1", "p2", "p3"])
     #expect(names.map(\.name) == people.prefix(4).map(\.name))
     let request = Person.all
-      .select(except: \.id, \.age, \.photo, \.notes, as: .init(), 0, Data(), nil).distinct()
+      .leavingOut(\.id, \.age, \.photo, \.notes, as: .init(), 0, Data(), nil).distinct()
     #expect(try store.fetch(request.limit(2).offset(1)).map(\.name) == ["p1", "p2"])
     #expect(try store.count(request) == 4)
   }
@@ -98,7 +98,7 @@ struct ExcerptTests {
   @Test("Observed, it follows all fields but those that are left out keep their values")
   func observed() async throws {
     let (store, people) = try Self.store()
-    let request = Person.where { $0.age >= 0 }.select(except: \.photo, as: Data())
+    let request = Person.where { $0.age >= 0 }.leavingOut(\.photo, as: Data())
     let values = store.observe(request).makeAsyncIterator()
     #expect(try await values.next()?.value.count == 30)
     try await store.write { tx in
