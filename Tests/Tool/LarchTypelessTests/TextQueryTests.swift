@@ -221,7 +221,7 @@ import Testing
     ("volume = 'x'", "is of kind int128: expected a number"),
     ("first_owner = 1", "has fields of its own"),
     ("order by kind", "cannot be used for sorting"),
-    ("home_city = ?", "column 13: this placeholder has no value: 0 were given"),
+    ("home_city = ?", "column 13: this placeholder has no value: the number of values is 0"),
     ("home_city = :city", "column 13: there is no value named \"city\""),
     ("home_city = :", "column 13: expected a name after \":\""),
     ("? = ?", "column 1: this placeholder has no value"),
@@ -250,7 +250,7 @@ import Testing
         { try Book.query(text: "page_count = ?", Book.Owner(name: "secret")) }
       ),
       (
-        "2 values were given, but the query has 1 placeholders",
+        "the number of values is 2, but that of the placeholders \"?\" is 1",
         { try Book.query(text: "page_count = ?", 1, 2) }
       ),
       (

@@ -39,7 +39,7 @@ package struct QueryValues {
         guard count < values.list.count else {
           throw QueryTextError(
             place.column,
-            "this placeholder has no value: \(values.list.count) \(values.list.count == 1 ? "was" : "were") given"
+            "this placeholder has no value: the number of values is \(values.list.count)"
           )
         }
         value = values.list[count]
@@ -69,7 +69,8 @@ package struct QueryValues {
   ) throws(QueryTextError) {
     if count < list.count {
       throw QueryTextError(
-        end, "\(list.count) values were given, but the query has \(count) placeholders \"?\"")
+        end, "the number of values is \(list.count), but that of the placeholders \"?\" is \(count)"
+      )
     }
     if let unused = named.keys.filter({ !used.contains($0) }).min() {
       throw QueryTextError(

@@ -22,7 +22,7 @@ extension Record {
     var rest = path[...]
     var form = fields.forms.versions.first ?? .unknown
     while let next = rest.popFirst() {
-      guard case .record(let entries)? = Optional(value) else {
+      guard case .record(let entries) = value else {
         guard value == .null, form.has(next) else { throw unknownField(name, fields) }
         form = form.form(of: next)
         continue
