@@ -22,7 +22,7 @@ say "== Programs"
 swift build --package-path Examples/Programs "${build[@]}"
 programs=$(swift build --package-path Examples/Programs "${build[@]}" --show-bin-path)
 # Each checks what it prints, and ends with an error where something is wrong.
-for program in TopLevel IssueTracker ImportServer Dashboard; do
+for program in TopLevel IssueTracker ImportServer Dashboard Editor; do
   say "-- $program"
   "$programs/$program" || fail "$program found something wrong; see above."
 done

@@ -12,5 +12,6 @@ let package = Package(
     .executableTarget(name: "ImportServer", dependencies: [larch]),
     .executableTarget(name: "TopLevel", dependencies: [larch]),
     .executableTarget(name: "Dashboard", dependencies: [larch]),
+    .executableTarget(name: "Editor", dependencies: [larch]),
   ]
 )

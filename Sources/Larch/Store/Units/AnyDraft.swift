@@ -68,7 +68,8 @@ public class AnyDraft: Observable {
   func endCommit() {}
   func conflict(in tx: ReadTransaction) throws -> DraftConflict? { nil }
   func resolve(_ conflict: DraftConflict, by resolution: ConflictResolution) throws {}
-  func refresh(in tx: ReadTransaction) throws {}
+  /// Reads the record; what is returned takes it, after the transaction.
+  func refresh(in tx: ReadTransaction) throws -> () -> Void { {} }
 }
 
 extension AnyDraft: Hashable {

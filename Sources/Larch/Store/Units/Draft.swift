@@ -155,9 +155,13 @@ public final class Draft<R: Record>: AnyDraft {
     }
   }
 
+  /// Whether it has no edits, neither now nor in a running commit, so that it can be brought up to
+  /// date.
+  private var isIdle: Bool { known == nil && sent == nil }
+
   /// Takes the newer stored record into a draft without edits.
   func takeStored(_ record: R) {
-    guard known == nil else { return }
+    guard isIdle else { return }
     let next = DraftState(stored: record)
     if state.isStored, next.isSame(next.record, state.record) { return }
     take(next)
@@ -172,17 +176,22 @@ public final class Draft<R: Record>: AnyDraft {
     change(to: next)
   }
 
-  override func discard() {
-    take(sent?.state ?? state.reverted)
+  /// Notes that no record is stored any more, if there are no edits.
+  func takeAbsence() {
+    if isIdle, state.isStored { take(DraftState(absent: state.record)) }
   }
 
-  override func refresh(in tx: ReadTransaction) throws {
-    guard known == nil else { return }
-    if let stored = try tx.find(R.self, state.record.id) {
-      takeStored(stored)
-    } else if state.isStored {
-      take(DraftState(absent: state.record))
+  override func discard() {
+    if let sent {
+      if sent.edits != edits { take(sent.state) }
+    } else if known != nil {
+      take(state.reverted)
     }
+  }
+
+  override func refresh(in tx: ReadTransaction) throws -> () -> Void {
+    let stored = try tx.find(R.self, state.record.id)
+    return { if let stored { self.takeStored(stored) } else { self.takeAbsence() } }
   }
 
   // MARK: Conflicts
@@ -227,11 +236,13 @@ public final class Draft<R: Record>: AnyDraft {
       }
       return
     }
+    // Without changes it was not compared with what others had stored; the next commit does that.
+    if sent.state.change == nil { return }
     var later = state
     later.origin = sent.state.record
     later.isStored = stored != nil || !later.isDeleted && sent.state.change != .deleted
-    // A record that a rule deleted while it was edited stays as it is: the next commit tells of the
-    // conflict. So does one that cannot be encoded.
+    // A record that a rule deleted while it was edited stays as it is, which is a conflict of the next
+    // commit. So does one that cannot be encoded.
     if let stored, let rebased = try? later.rebased(on: stored) { later = rebased }
     take(later)
   }

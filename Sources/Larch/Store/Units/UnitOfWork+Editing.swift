@@ -84,9 +84,9 @@ extension UnitOfWork {
   ///
   /// While a commit is running, it takes back what was edited after that began.
   ///
-  /// - Complexity: O(n) in the drafts with changes.
+  /// - Complexity: O(n) in the drafts that somebody keeps.
   public func discard() {
-    let drafts = changedDraftsNow
+    let drafts = heldDrafts
     clearHistory()
     for draft in drafts { draft.discard() }
   }
@@ -101,9 +101,9 @@ extension UnitOfWork {
   /// - Complexity: one search for each draft that somebody keeps.
   @discardableResult
   public func refresh() throws -> [DraftConflict] {
-    try store.read { tx in
-      for draft in heldDrafts { try draft.refresh(in: tx) }
-    }
+    let drafts = heldDrafts
+    // Readers of the drafts hear of it after the read.
+    for take in try store.read({ tx in try drafts.map { try $0.refresh(in: tx) } }) { take() }
     return try conflicts()
   }
 

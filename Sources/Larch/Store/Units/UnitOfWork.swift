@@ -197,10 +197,3 @@ extension Store {
   /// - Complexity: O(1). It holds no read open.
   public func work() -> UnitOfWork { UnitOfWork(self) }
 }
-
-extension Draft {
-  /// Notes that no record is stored any more, if there are no edits.
-  func takeAbsence() {
-    if !isChangedNow, state.isStored { take(DraftState(absent: state.record)) }
-  }
-}

@@ -18,12 +18,17 @@ import Testing
   }
 
   /// Runs `edit` on this actor while a commit waits for the write lock, which another thread has.
-  func committing(_ edit: () throws -> Void) async throws {
+  /// That one then writes too.
+  func committing(
+    elsewhere: @escaping @Sendable (WriteTransaction) throws -> Void = { _ in },
+    _ edit: () throws -> Void
+  ) async throws {
     let (store, entered, leave) = (store, Signal(), Signal())
     Thread.detachNewThread {
-      try? store.write { _ in
+      try? store.write { tx in
         entered.set()
         leave.wait()
+        try elsewhere(tx)
       }
     }
     entered.wait()
@@ -81,6 +86,42 @@ import Testing
     }
     #expect(draft.name == "a" && !work.hasChanges)
     #expect(try store.fetch(Entry.all).map(\.name) == ["a"])
+  }
+
+  @Test func aDiscardMeanwhileTakesBackAnUndoToo() async throws {
+    let draft = try await work.insert(Entry(name: "a"))
+    try await committing {
+      work.undo()
+      #expect(draft.isDeleted)
+      work.discard()
+    }
+    #expect(!draft.isDeleted && !work.hasChanges && draft.stored == draft.record)
+  }
+
+  @Test func whatOthersWroteMeanwhileIsNotOverwritten() async throws {
+    let edited = try await work.insert(Entry(name: "edited"))
+    let idle = try await work.insert(Entry(name: "idle"))
+    let other = try await work.insert(Entry(name: "other"))
+    try await work.commit()
+    let (first, second) = (edited.id, idle.id)
+    other.code = 1
+    try await committing(
+      elsewhere: { tx in
+        for id in [first, second] {
+          guard var entry = try tx.find(Entry.self, id) else { continue }
+          entry.name = "theirs"
+          try tx.update(entry)
+        }
+      }
+    ) {
+      // It has no part in the commit that is running.
+      edited.name = "mine"
+      try work.refresh()
+    }
+    #expect(edited.name == "mine" && idle.name == "theirs" && !other.hasChanges)
+    #expect(try work.conflicts().map(\.clashes) == [["name"]])
+    await #expect(throws: LarchError.self) { try await work.commit() }
+    #expect(try store.find(Entry.self, first)?.name == "theirs")
   }
 
   @Test func anUndoMeanwhileIsAnEditOfWhatWasStored() async throws {
