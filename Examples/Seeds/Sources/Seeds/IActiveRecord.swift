@@ -154,7 +154,7 @@ enum IActiveRecordSeed {
     Check.equal(parts.first?.1, 17, "only some fields")
 
     // [fetcher except:@"photo", nil]
-    let light = try User.all.select(except: \.photo, as: Data()).limit(1).fetch()
+    let light = try User.all.leavingOut(\.photo, as: Data()).limit(1).fetch()
     Check.equal(light.first?.name, "Ada", "all fields but one")
   }
 
