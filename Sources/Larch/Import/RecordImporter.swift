@@ -195,11 +195,9 @@ final class RecordImporter<R: Record> {
     return LarchError.Code.ofElements.contains(error.code)
   }
 
-  enum Change { case inserted, updated, unchanged }
-
   /// The result of an element.
   struct Saved {
-    let change: Change
+    let change: SavedChange
     let unknownKeys: [String]
   }
 
@@ -215,7 +213,7 @@ final class RecordImporter<R: Record> {
 
   private func saveBytes(
     of element: ReadElement<R>, in tx: WriteTransaction
-  ) throws -> Change {
+  ) throws -> SavedChange {
     switch element.content {
     case .record(let record): return try save(record, in: tx)
     case .bytes(let bytes): return try bytes.withUnsafeBytes { try save($0, in: tx) }
@@ -234,42 +232,29 @@ final class RecordImporter<R: Record> {
     }
   }
 
-  private func save(_ record: R, in tx: WriteTransaction) throws -> Change {
+  private func save(_ record: R, in tx: WriteTransaction) throws -> SavedChange {
     var record = record
     if let matcher = request.matcher {
       let id = try matcher.find(record, tx)
       if let id { record.id = id }
-      return try save(&record, isStored: id != nil, in: tx)
+      return try tx.saveMatched(&record, isStored: id != nil)
     }
     let isStored = try !record.id._isUnassigned && tx.exists(R.self, record.id)
-    return try save(&record, isStored: isStored, in: tx)
+    return try tx.saveMatched(&record, isStored: isStored)
   }
 
-  private func save(_ bytes: UnsafeRawBufferPointer, in tx: WriteTransaction) throws -> Change {
+  private func save(_ bytes: UnsafeRawBufferPointer, in tx: WriteTransaction) throws -> SavedChange
+  {
     let id = try (request.matcher ?? .byID).findElement(decoder, bytes, tx)
     guard let id else {
       var record = try decoder.record(bytes)
-      return try save(&record, isStored: false, in: tx)
+      return try tx.saveMatched(&record, isStored: false)
     }
     // Only a merge needs the fields of the stored record.
     let stored = request.existing == .merge ? try tx.find(R.self, id) : nil
     var record = try decoder.record(bytes, over: id, merging: stored)
     record.id = id
-    return try save(&record, isStored: true, in: tx)
-  }
-
-  private func save(
-    _ record: inout R, isStored: Bool, in tx: WriteTransaction
-  ) throws -> Change {
-    let before = tx.changeCount
-    guard isStored else {
-      // Not `save`: a record with this id may exist that does not match.
-      try tx.insert(&record)
-      return .inserted
-    }
-    try tx.takeStoredVersion(into: &record)
-    try tx.update(&record)
-    return tx.changeCount == before ? .unchanged : .updated
+    return try tx.saveMatched(&record, isStored: true)
   }
 }
 
