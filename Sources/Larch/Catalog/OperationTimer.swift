@@ -6,6 +6,10 @@ final class OperationTimer: @unchecked Sendable {
   let place: CodePlace
   /// The limit for slow operations, in nanoseconds.
   let limit: Int64
+  /// The verbs of the operation, if the log names each.
+  let trace: VerbTrace?
+  /// Whether plans have the values of their queries.
+  let showsValues: Bool
   private let asked = MonotonicTime.now.nanoseconds
   private var began: Int64?
   private var ended: Int64?
@@ -14,6 +18,8 @@ final class OperationTimer: @unchecked Sendable {
   private var wait: WriteWait?
   /// The number of changes by the closure.
   var changes: Int?
+  /// Whether the commit kept the changes.
+  private var isKept = false
 
   /// Whether the operation is a verification of the whole store, not a read of the program.
   var isVerification = false
@@ -23,16 +29,21 @@ final class OperationTimer: @unchecked Sendable {
   private var slowestPlan: String?
   private var slowestCollection: String?
 
-  init(at place: CodePlace, limit: Int64) {
+  init(at place: CodePlace, limit: Int64, traces: Bool = false, showsValues: Bool = false) {
     self.place = place
     self.limit = limit
+    self.showsValues = showsValues
+    trace = traces ? VerbTrace(showsValues: showsValues) : nil
   }
 
   // MARK: The life of the operation
 
   /// Called when the write lock is held and the closure begins, also when it runs again.
   func begin(_ wait: WriteWait? = nil) {
-    if began != nil { return }
+    if began != nil {
+      trace?.reset()
+      return
+    }
     began = MonotonicTime.now.nanoseconds
     self.wait = wait
   }
@@ -42,12 +53,14 @@ final class OperationTimer: @unchecked Sendable {
 
   /// Called when the commit has ended.
   func commit() {
+    isKept = true
     if let ended { committed = MonotonicTime.now.nanoseconds &- ended }
   }
 
   /// Called when the commit of a group has ended, with its duration; a slow commit is reported once
   /// per group.
-  func commit(ofGroup time: Int64, isFirst: Bool) {
+  func commit(ofGroup time: Int64, isFirst: Bool, isKept: Bool) {
+    self.isKept = isKept
     committed = time > limit && !isFirst ? nil : time
   }
 
@@ -57,10 +70,19 @@ final class OperationTimer: @unchecked Sendable {
   func beginQuery() -> Int64 { MonotonicTime.now.nanoseconds }
 
   /// Called when a query has ended. Its plan is kept if it is the slowest so far, and not trivial.
-  /// The plan must not contain values of the query.
-  func endQuery(since began: Int64, in collection: String, plan: () -> String) {
+  /// The plan must not contain values of the query, unless `showsValues`.
+  func endQuery(
+    since began: Int64, in collection: String, as verb: StaticString, results: Int,
+    plan: () -> String
+  ) {
     queryCount += 1
     let time = MonotonicTime.now.nanoseconds &- began
+    if let trace {
+      trace.add(
+        VerbTrace.Verb(
+          name: verb, collection: collection, nanoseconds: time, results: results,
+          plan: trace.isFull ? nil : plan()))
+    }
     guard time > slowestQuery else { return }
     slowestQuery = time
     guard time >= limit / 10 else {
@@ -73,9 +95,11 @@ final class OperationTimer: @unchecked Sendable {
 
   // MARK: Telling
 
+  private var knownPlace: CodePlace? { place.isOfLarch ? nil : place }
+
   private func details() -> LogMessage.Details {
     var details = LogMessage.Details()
-    details.place = place.isOfLarch ? nil : place
+    details.place = knownPlace
     details.plan = slowestPlan
     return details
   }
@@ -89,26 +113,38 @@ final class OperationTimer: @unchecked Sendable {
     }
   }
 
-  /// The message about a read.
-  func messageOfRead(_ path: String) -> LogMessage? {
+  /// The messages about a read.
+  func messagesOfRead(_ path: String) -> [LogMessage] {
     let time = MonotonicTime.now.nanoseconds &- asked
-    guard time > limit else { return nil }
+    let verbs = trace?.messages(path, at: knownPlace) ?? []
+    guard time > limit else { return verbs }
     var details = details()
     details.ran = .nanoseconds(time)
     let text: StaticString = isVerification ? "A verification took long." : "A read took long."
-    return LogMessage(.warning, .slowRead, text, details: details) { fill(&$0, path: path) }
+    return verbs
+      + [LogMessage(.warning, .slowRead, text, details: details) { fill(&$0, path: path) }]
   }
 
   /// The messages about a write.
   func messagesOfWrite(_ path: String) -> [LogMessage] {
     // It never got the write lock, or was cancelled before.
     guard let began else { return [] }
-    var messages: [LogMessage] = []
+    var messages = trace?.messages(path, at: knownPlace) ?? []
     let waited = began &- asked
     let ran = (ended ?? began) &- began
+    if trace != nil {
+      var details = LogMessage.Details()
+      details.place = knownPlace
+      details.waited = .nanoseconds(waited)
+      details.ran = .nanoseconds(ran)
+      details.committed = isKept ? committed.map { .nanoseconds($0) } : nil
+      details.changes = changes
+      let text: StaticString = isKept ? "A write was committed." : "A write was undone."
+      messages.append(LogMessage(.trace, .write, text, details: details) { $0.path = path })
+    }
     if waited > limit {
       var details = LogMessage.Details()
-      details.place = place.isOfLarch ? nil : place
+      details.place = knownPlace
       details.waited = .nanoseconds(waited)
       details.holder = wait?.holder.flatMap { $0.isOfLarch ? nil : $0 }
       messages.append(

@@ -1,6 +1,3 @@
-/// What the import of an element did with its record.
-enum ImportChange { case inserted, updated, unchanged }
-
 /// Saves elements as records of one type.
 struct ElementSaver<R: Record> {
   let decoder: ElementDecoder<R>
@@ -9,15 +6,15 @@ struct ElementSaver<R: Record> {
   let existing: ImportExisting
 
   /// Saves the record of an element that needed nothing from the store.
-  func save(_ record: R, in tx: WriteTransaction) throws -> ImportChange {
+  func save(_ record: R, in tx: WriteTransaction) throws -> SavedChange {
     var record = record
     if let matcher {
       let id = try matcher.find(record, tx)
       if let id { record.id = id }
-      return try save(&record, isStored: id != nil, in: tx)
+      return try tx.saveMatched(&record, isStored: id != nil)
     }
     let isStored = try !record.id._isUnassigned && tx.exists(R.self, record.id)
-    return try save(&record, isStored: isStored, in: tx)
+    return try tx.saveMatched(&record, isStored: isStored)
   }
 
   /// Saves an element.
@@ -27,7 +24,7 @@ struct ElementSaver<R: Record> {
   func save(
     _ element: ElementInput, in tx: WriteTransaction,
     adjust: (inout R, R.ID?) throws -> Void = { _, _ in }
-  ) throws -> (record: R, change: ImportChange) {
+  ) throws -> (record: R, change: SavedChange) {
     let id = try (matcher ?? .byID).findElement(decoder, element, tx)
     var record: R
     if let id {
@@ -39,21 +36,7 @@ struct ElementSaver<R: Record> {
       record = try decoder.record(element)
     }
     try adjust(&record, id)
-    let change = try save(&record, isStored: id != nil, in: tx)
+    let change = try tx.saveMatched(&record, isStored: id != nil)
     return (record, change)
-  }
-
-  private func save(
-    _ record: inout R, isStored: Bool, in tx: WriteTransaction
-  ) throws -> ImportChange {
-    let before = tx.changeCount
-    guard isStored else {
-      // Not `save`: a record with this id may exist that does not match.
-      try tx.insert(&record)
-      return .inserted
-    }
-    try tx.takeStoredVersion(into: &record)
-    try tx.update(&record)
-    return tx.changeCount == before ? .unchanged : .updated
   }
 }

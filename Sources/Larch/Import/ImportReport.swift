@@ -176,6 +176,4 @@ extension LarchError.Code {
   public static let elementTooLarge = Self(rawValue: "element_too_large")
   /// An element could not be imported, so nothing was; the cause is an ``ImportFailure``.
   public static let importStopped = Self(rawValue: "import_stopped")
-  /// Records cannot be matched by the field.
-  public static let unsuitableMatch = Self(rawValue: "unsuitable_match")
 }

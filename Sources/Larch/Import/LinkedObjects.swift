@@ -52,7 +52,7 @@ final class LinkedObjects<Target: Record> {
     }
   }
 
-  private func count(_ change: ImportChange, _ tally: inout MapTally) {
+  private func count(_ change: SavedChange, _ tally: inout MapTally) {
     tally.related[Target.collectionName, default: ImportRelated()].count(change)
   }
 
@@ -62,7 +62,7 @@ final class LinkedObjects<Target: Record> {
     _ tx: WriteTransaction, _ tally: inout MapTally
   ) throws -> Target.ID {
     let element = try element(of: value, source, &tally)
-    func save() throws -> (record: Target, change: ImportChange) {
+    func save() throws -> (record: Target, change: SavedChange) {
       try element.withInput { input in
         var input = input
         input.given.merge(values.given) { _, linked in linked }

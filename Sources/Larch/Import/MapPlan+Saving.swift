@@ -58,7 +58,7 @@ struct LinkedValues<R: Record> {
 extension MapPlan {
   /// What became of an element.
   enum Saved {
-    case saved(R, ImportChange)
+    case saved(R, SavedChange)
     /// It is a part of itself: its record is saved when its links are.
     case open(R.ID)
 
@@ -150,7 +150,7 @@ extension MapPlan {
     _ mapped: MappedElement, _ input: inout ElementInput, _ states: inout [Any?],
     _ source: UnsafeRawBufferPointer, _ saver: ElementSaver<R>, _ values: LinkedValues<R>,
     _ tx: WriteTransaction, _ tally: inout MapTally
-  ) throws -> (R, ImportChange, wasChanged: Bool) {
+  ) throws -> (R, SavedChange, wasChanged: Bool) {
     guard !links.isEmpty else {
       let (record, change) = try keyed {
         try saver.save(input, in: tx) { record, _ in try values.adjust?(&record) }

@@ -51,7 +51,7 @@ extension ImportRelated {
     linked += other.linked
   }
 
-  mutating func count(_ change: ImportChange) {
+  mutating func count(_ change: SavedChange) {
     switch change {
     case .inserted: inserted += 1
     case .updated: updated += 1

@@ -243,7 +243,7 @@ final class RecordImporter<R: Record> {
 
   /// The result of an element.
   struct Saved {
-    let change: ImportChange
+    let change: SavedChange
     var unknownKeys: [String] = []
     var tally: MapTally?
   }
@@ -260,7 +260,7 @@ final class RecordImporter<R: Record> {
         change: try keyed { try saver.save(record, in: tx) }, unknownKeys: element.unknownKeys,
         tally: element.tally)
     case .bytes(let mapped):
-      let change: ImportChange = try keyed {
+      let change: SavedChange = try keyed {
         try mapped.withInput { (input: ElementInput) in try saver.save(input, in: tx).change }
       }
       // Decoded only now, because the decoder learns the keys from it.

@@ -42,40 +42,12 @@ struct RecordMatcher<R: Record> {
   static func by<Value: IndexKey & Decodable>(
     _ field: any KeyPath<R, Value> & Sendable
   ) -> RecordMatcher {
-    let coding = Value.keyCoding
-    func find(_ value: Value, _ tx: ReadTransaction) throws -> R.ID? {
-      tx.context.idWriter.clear()
-      coding.write(value, to: &tx.context.idWriter, isLast: true)
-      // Nothing equals nil or NaN, and many records may have them.
-      if tx.context.idWriter.hasNil { return nil }
-      return try tx.findID(R.self, value, through: field)
-    }
+    let match = UniqueMatch(field)
     var path: [String]?
     if case .stored(let names, _) = FieldNaming.storedPath(of: field) { path = names }
     return RecordMatcher(
-      check: { tx in
-        let collection = try tx.context.collection(of: R.self)
-        let index = tx.context.points.entry(of: field, in: collection).index
-        if let index, index.schema.isUnique { return }
-        if tx.context.points.isFolded(field, in: collection) { return }
-        if tx.context.points.isIncomplete(field, in: collection) {
-          throw LarchError(
-            .unsuitableMatch,
-            "The unique index over the field is incomplete, so nobody can tell which record an element stands for; `rebuild()` names the records that it misses."
-          ) {
-            $0.collection = collection.stored.name
-            $0.field = path?.joined(separator: ".")
-          }
-        }
-        throw LarchError(
-          .unsuitableMatch,
-          "Records can be matched only by a unique field; declare `Unique` for this field alone, or match by another one."
-        ) {
-          $0.collection = collection.stored.name
-          $0.field = path?.joined(separator: ".")
-        }
-      },
-      find: { record, tx in try find(record[keyPath: field], tx) },
+      check: match.check,
+      find: match.find,
       findElement: { decoder, element, tx in
         guard let path else {
           throw LarchError(
@@ -84,7 +56,7 @@ struct RecordMatcher<R: Record> {
           ) { $0.collection = R.collectionName }
         }
         guard let value = try decoder.value(Value.self, at: path, of: element) else { return nil }
-        return try find(value, tx)
+        return try tx.matchedID(R.self, value, through: field)
       },
       key: { decoder, element, tx in
         guard let path, let value = try decoder.value(Value.self, at: path, of: element) else {
@@ -97,26 +69,5 @@ struct RecordMatcher<R: Record> {
         return tx.context.idWriter.hasNil ? nil : [UInt8](tx.context.idWriter.bytes)
       },
       path: { path })
-  }
-}
-
-extension ReadTransaction {
-  /// The id of the record that ``find(_:by:equals:)`` finds, which is not decoded: its type may not
-  /// know it any more.
-  fileprivate final func findID<R: Record, Value: IndexKey>(
-    _ type: R.Type, _ value: Value, through keyPath: any KeyPath<R, Value> & Sendable
-  ) throws -> R.ID? {
-    try storage { transaction in
-      let collection = try context.collection(of: type)
-      context.idWriter.clear()
-      let point = context.points.entry(of: keyPath, in: collection)
-      point.write(value, to: &context.idWriter)
-      guard let index = point.index,
-        !context.checksQueries, !context.idWriter.isCut, !context.idWriter.hasNil
-      else { return try ids(query(keyPath, is: value, in: collection).limit(1)).first }
-      try writePending(for: index.database)
-      return try index.database.get(context.idWriter.bytes, in: transaction)
-        .map { try context.id(of: type, $0, in: collection) }
-    }
   }
 }

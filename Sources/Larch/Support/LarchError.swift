@@ -37,6 +37,8 @@ public struct LarchError: Error, Sendable {
     /// The id of the conflicting record for a unique conflict, or of the missing record for a
     /// dangling reference.
     public var otherID: String?
+    /// The place of the record in its batch, from 0.
+    public var position: Int?
     /// The path of the store file.
     public var path: String?
     /// The number of the damaged page.
@@ -103,7 +105,8 @@ extension LarchError.Context {
   var parts: [String] {
     let known: [(name: String, value: String?)] = [
       ("collection", collection), ("index", index), ("field", field), ("id", id),
-      ("other id", otherID), ("path", path), ("page", page.map { String($0) }),
+      ("other id", otherID), ("position", position.map { String($0) }), ("path", path),
+      ("page", page.map { String($0) }),
       ("detail", detail),
     ]
     return known.compactMap { part in part.value.map { "\(part.name): \($0)" } }

@@ -10,8 +10,16 @@ extension LogMessage.Event {
   public static let indexBuilt = Self(rawValue: "index_built")
   /// An index is incomplete, because records cannot be decoded.
   public static let indexUnfinished = Self(rawValue: "index_unfinished")
+  /// A file that did not fit the declared types was moved aside (``Store/Options/onMismatch``).
+  public static let movedAside = Self(rawValue: "moved_aside")
   /// A migration has run.
   public static let migrated = Self(rawValue: "migrated")
+
+  // Verbs
+  /// A verb of the program has ended (``LogMessage/Level/trace``).
+  public static let verb = Self(rawValue: "verb")
+  /// A write has ended: it was committed or undone (``LogMessage/Level/trace``).
+  public static let write = Self(rawValue: "write")
 
   // Writers
   /// A write took longer than ``Store/Options/slowWrite``, from its turn to the end of its commit.
@@ -53,6 +61,9 @@ extension LogMessage.Event {
   public static let mapGrown = Self(rawValue: "map_grown")
   /// The file was rewritten without its free pages.
   public static let compacted = Self(rawValue: "compacted")
+  /// The store should be excluded from backups (``Store/Options/isExcludedFromBackup``), but has no
+  /// mark: the platform has none, or refused it.
+  public static let notExcludedFromBackup = Self(rawValue: "not_excluded_from_backup")
   /// A backup of the store was made.
   public static let backedUp = Self(rawValue: "backed_up")
   /// A store was restored from a backup.

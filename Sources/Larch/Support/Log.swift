@@ -1,10 +1,13 @@
 /// An event of a store that an operator may want to know.
 ///
 /// ``Store/Options/log`` receives it. It has no data of records: neither the message, nor the
-/// context, nor the plan of a query.
+/// context, nor the plan of a query, unless ``Store/Options/logsValues`` asks for that.
 public struct LogMessage: Sendable {
   /// The importance of a message.
   public enum Level: Int, Comparable, Sendable, CaseIterable {
+    /// Each verb of the program, with its plan, its counts and its time, and the end of each write.
+    /// Made only for ``Store/Options/logLevel`` `.trace`.
+    case trace
     /// Useful only for debugging a problem.
     case debug
     /// Something rare and expected, such as an index that was built.
@@ -42,11 +45,17 @@ public struct LogMessage: Sendable {
     public var ran: Duration?
     /// How long its commit took.
     public var committed: Duration?
-    /// The number of changes of a write: about one for each record that it saved or deleted, and
-    /// for each link.
+    /// The number of changes of a write or a verb: about one for each record that it saved or
+    /// deleted, and for each link.
     public var changes: Int?
-    /// The plan of its slowest query and the counts of what that read, without the values in the
-    /// query.
+    /// The verb, such as `fetch` or `save`.
+    public var verb: String?
+    /// The number of results of a verb: rows, or records.
+    public var results: Int?
+    /// How many verbs the message is about, if it is about more than one.
+    public var times: Int?
+    /// The plan of its slowest query, or of the verb, and the counts of what that read. It has the
+    /// values in the query only with ``Store/Options/logsValues``.
     public var plan: String?
 
     /// Empty details.
@@ -91,8 +100,9 @@ extension LogMessage.Details {
   /// The known details, each with its name, except the plan.
   var parts: [String] {
     let known: [(name: String, value: (any CustomStringConvertible)?)] = [
-      ("at", place), ("held by", holder), ("waited", waited?.logText), ("ran", ran?.logText),
-      ("committed in", committed?.logText), ("changes", changes),
+      ("verb", verb), ("times", times), ("at", place), ("held by", holder),
+      ("waited", waited?.logText), ("ran", ran?.logText),
+      ("committed in", committed?.logText), ("results", results), ("changes", changes),
     ]
     return known.compactMap { part in part.value.map { "\(part.name): \($0)" } }
   }

@@ -8,7 +8,7 @@ struct LogMessageTests {
   @Test("Levels are ordered by importance")
   func levels() {
     #expect(LogMessage.Level.allCases == LogMessage.Level.allCases.sorted())
-    #expect(LogMessage.Level.allCases == [.debug, .notice, .warning, .error])
+    #expect(LogMessage.Level.allCases == [.trace, .debug, .notice, .warning, .error])
   }
 
   @Test("A line has the time, the level, the event, the sentence and the known details")

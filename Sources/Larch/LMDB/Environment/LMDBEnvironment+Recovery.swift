@@ -79,6 +79,9 @@ extension LMDBEnvironment {
     try adopt(opened)
     readers.adoptReopened(opened.handle)
     changes.publishReset()
+    if options.isExcludedFromBackup, let message = BackupExclusion.mark(path) {
+      log(once: LogSubject(message.event, path)) { message }
+    }
     if wasReplaced { return }
     options.log?(
       LogMessage(.warning, .recovered, "The file was opened again after a disk failure.") {

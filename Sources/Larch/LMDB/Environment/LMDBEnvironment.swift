@@ -76,6 +76,8 @@ package final class LMDBEnvironment: @unchecked Sendable {
     /// Whether small commits are logged.
     var logsCommits = false
     var logLimits = CommitLogLimits()
+    /// Whether the file and its log are marked as excluded from backups.
+    var isExcludedFromBackup = false
     /// Receives messages about the file that no call returns.
     var log: (@Sendable (LogMessage) -> Void)?
   }

@@ -8,7 +8,7 @@ internal import Synchronization
 /// Messages that the log function itself causes are dropped, to prevent an endless loop.
 final class LogMailbox: Sendable {
   private let sink: @Sendable (LogMessage) -> Void
-  private let waiting = Locked<[(thread: UInt, message: LogMessage)]>([])
+  private let waiting = Locked<[UInt: [LogMessage]]>([:])
   private let count = Atomic<Int>(0)
   /// The threads that are inside a log function.
   private static let telling = Locked<[UInt]>([])
@@ -23,7 +23,7 @@ final class LogMailbox: Sendable {
   func add(_ message: LogMessage) {
     let thread = ThreadIdentity.current
     if LogMailbox.telling.withLock({ $0.contains(thread) }) { return }
-    waiting.withLock { $0.append((thread, message)) }
+    waiting.withLock { $0[thread, default: []].append(message) }
     count.add(1, ordering: .relaxed)
   }
 
@@ -37,7 +37,7 @@ final class LogMailbox: Sendable {
     }
     if isInside { return }
     defer { LogMailbox.telling.withLock { $0.removeAll { $0 == thread } } }
-    while let message = take(thread) { sink(message) }
+    while let messages = take(thread) { for message in messages { sink(message) } }
   }
 
   /// Delivers the messages of this thread on another one: for a thread that writes next, and must
@@ -45,8 +45,7 @@ final class LogMailbox: Sendable {
   func deliverElsewhere() {
     if isEmpty { return }
     let thread = ThreadIdentity.current
-    var messages: [LogMessage] = []
-    while let message = take(thread) { messages.append(message) }
+    let messages = take(thread) ?? []
     LogMailbox.queue.async { [messages] in
       for message in messages { self.add(message) }
       self.deliver()
@@ -55,12 +54,11 @@ final class LogMailbox: Sendable {
 
   private static let queue = DispatchQueue(label: "larch.log")
 
-  private func take(_ thread: UInt) -> LogMessage? {
-    waiting.withLock { waiting in
-      guard let place = waiting.firstIndex(where: { $0.thread == thread }) else { return nil }
-      count.subtract(1, ordering: .relaxed)
-      return waiting.remove(at: place).message
-    }
+  /// All messages of a thread, in their order; nil if there are none.
+  private func take(_ thread: UInt) -> [LogMessage]? {
+    let messages = waiting.withLock { $0.removeValue(forKey: thread) }
+    count.subtract(messages?.count ?? 0, ordering: .relaxed)
+    return messages
   }
 }
 

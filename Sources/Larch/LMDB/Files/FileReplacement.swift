@@ -150,6 +150,7 @@ struct SuccessorFile: ~Copyable {
               _ = fchown(descriptor, old.st_uid, old.st_gid)
             }
           }
+          BackupExclusion.pass(from: store, to: path)
           self.path = path
           self.descriptor = descriptor
           return

@@ -66,6 +66,7 @@ extension TemporaryFile {
         guard unlink(location.lockPath) == 0 || errno == ENOENT else {
           throw LMDBError(errno, "unlink")
         }
+        if old != nil { BackupExclusion.pass(from: location.path, to: path) }
         guard rename(path, location.path) == 0 else { throw LMDBError(errno, "rename") }
         // The log of the old file, if that was left behind; the new file does not have its number.
         unlink(location.logPath)

@@ -16,7 +16,7 @@ extension Related: RunnableRequest {
   func allRows(in tx: ReadTransaction) throws -> [Target] {
     guard let list = try tx.list(of: self) else { return try query.allRows(in: tx) }
     let records = RecordBuffer<Target>()
-    try tx.forEachListed(list, Target.self) { bytes, collection in
+    try tx.forEachListed(list, Target.self, as: "fetch") { bytes, collection in
       guard let stored = try tx.record(bytes, in: collection) else { return true }
       records.next().initialize(
         to: try tx.context.decode(Target.self, stored, id: bytes, in: collection))
@@ -33,7 +33,7 @@ extension Related: RunnableRequest {
       return try query.observedRows(in: tx, noting: digest)
     }
     let records = RecordBuffer<Target>()
-    try tx.forEachListed(list, Target.self) { bytes, collection in
+    try tx.forEachListed(list, Target.self, as: "fetch") { bytes, collection in
       guard let stored = try tx.record(bytes, in: collection) else { return true }
       digest.add(id: bytes, stored)
       records.next().initialize(
@@ -49,7 +49,7 @@ extension Related: RunnableRequest {
   func firstRow(in tx: ReadTransaction) throws -> Target? {
     guard let list = try tx.list(of: self) else { return try query.firstRow(in: tx) }
     var found: Target?
-    try tx.forEachListed(list, Target.self) { bytes, collection in
+    try tx.forEachListed(list, Target.self, as: "fetch") { bytes, collection in
       found = try tx.record(bytes, in: collection).map {
         try tx.context.decode(Target.self, $0, id: bytes, in: collection)
       }
@@ -62,9 +62,11 @@ extension Related: RunnableRequest {
   @usableFromInline
   func rowCount(in tx: ReadTransaction) throws -> Int {
     guard let list = try tx.list(of: self) else { return try query.rowCount(in: tx) }
-    return try tx.storage { _ in
-      try tx.writePending(for: list.database)
-      return try list.count(tx.context)
+    return try tx.traced("count", Target.self, results: { $0 }) {
+      try tx.storage { _ in
+        try tx.writePending(for: list.database)
+        return try list.count(tx.context)
+      }
     }
   }
 
@@ -73,7 +75,7 @@ extension Related: RunnableRequest {
   func hasRow(in tx: ReadTransaction) throws -> Bool {
     guard let list = try tx.list(of: self) else { return try query.hasRow(in: tx) }
     var isAny = false
-    try tx.forEachListed(list, Target.self) { _, _ in
+    try tx.forEachListed(list, Target.self, as: "exists") { _, _ in
       isAny = true
       return false
     }
@@ -107,7 +109,7 @@ extension RecordReading {
     try _reading { tx in
       guard let list = try tx.list(of: related) else { return try tx.ids(related.query) }
       var ids: [Target.ID] = []
-      try tx.forEachListed(list, Target.self) { bytes, collection in
+      try tx.forEachListed(list, Target.self, as: "ids") { bytes, collection in
         ids.append(try tx.context.id(of: Target.self, bytes, in: collection))
         return true
       }
@@ -126,9 +128,11 @@ extension RecordReading {
       guard let list = try tx.list(of: related) else {
         return try tx.exists(related.where { $0.id == id })
       }
-      return try tx.storage { _ in
-        try tx.writePending(for: list.database)
-        return try list.contains(try tx.context.key(of: id), tx.context)
+      return try tx.traced("contains", Target.self, results: { $0 ? 1 : 0 }) {
+        try tx.storage { _ in
+          try tx.writePending(for: list.database)
+          return try list.contains(try tx.context.key(of: id), tx.context)
+        }
       }
     }
   }
@@ -198,14 +202,18 @@ extension RecordReading {
 extension ReadTransaction {
   /// Calls with each id of a list, until the closure returns false. It runs no code of the program
   /// except coding, which must not use the transaction.
+  ///
+  /// - Parameter verb: what the log calls it.
   fileprivate final func forEachListed<R: Record>(
-    _ list: AssociationList, _ type: R.Type,
+    _ list: AssociationList, _ type: R.Type, as verb: StaticString,
     _ body: (UnsafeRawBufferPointer, CollectionHandle) throws -> Bool
   ) throws {
-    try storage { _ in
-      let collection = try context.collection(of: type)
-      try writePending(for: list.database)
-      try guarded { try list.forEach(context) { try body($0, collection) } }
+    try traced(verb, type) {
+      try storage { _ in
+        let collection = try context.collection(of: type)
+        try writePending(for: list.database)
+        try guarded { try list.forEach(context) { try body($0, collection) } }
+      }
     }
   }
 

@@ -2,6 +2,12 @@ extension WriteTransaction {
   func addOne<Owner: Record, Target: Record>(
     _ id: Target.ID, to related: Related<Owner, Target>
   ) throws {
+    try traced("add", Target.self) { try addOneNow(id, to: related) }
+  }
+
+  private func addOneNow<Owner: Record, Target: Record>(
+    _ id: Target.ID, to related: Related<Owner, Target>
+  ) throws {
     let end = try end(of: related)
     switch related.route {
     case .links: try addLink(id, end, related)
@@ -16,6 +22,12 @@ extension WriteTransaction {
   }
 
   func addAll<Owner: Record, Target: Record, IDs: Sequence>(
+    _ ids: IDs, to related: Related<Owner, Target>
+  ) throws where IDs.Element == Target.ID {
+    try traced("add", Target.self) { try addAllNow(ids, to: related) }
+  }
+
+  private func addAllNow<Owner: Record, Target: Record, IDs: Sequence>(
     _ ids: IDs, to related: Related<Owner, Target>
   ) throws where IDs.Element == Target.ID {
     let end = try end(of: related)
@@ -33,6 +45,12 @@ extension WriteTransaction {
   }
 
   func addSaving<Owner: Record, Target: Record>(
+    _ record: inout Target, to related: Related<Owner, Target>
+  ) throws {
+    try traced("add", Target.self) { try addSavingNow(&record, to: related) }
+  }
+
+  private func addSavingNow<Owner: Record, Target: Record>(
     _ record: inout Target, to related: Related<Owner, Target>
   ) throws {
     let end = try end(of: related)
@@ -62,6 +80,12 @@ extension WriteTransaction {
   func remove<Owner: Record, Target: Record>(
     _ id: Target.ID, from related: Related<Owner, Target>
   ) throws {
+    try traced("remove", Target.self) { try removeNow(id, from: related) }
+  }
+
+  private func removeNow<Owner: Record, Target: Record>(
+    _ id: Target.ID, from related: Related<Owner, Target>
+  ) throws {
     let end = try end(of: related)
     switch related.route {
     case .links: try removeLink(id, end, related)
@@ -77,6 +101,12 @@ extension WriteTransaction {
   }
 
   func replace<Owner: Record, Target: Record, IDs: Sequence>(
+    _ related: Related<Owner, Target>, with ids: IDs
+  ) throws where IDs.Element == Target.ID {
+    try traced("replace", Target.self) { try replaceNow(related, with: ids) }
+  }
+
+  private func replaceNow<Owner: Record, Target: Record, IDs: Sequence>(
     _ related: Related<Owner, Target>, with ids: IDs
   ) throws where IDs.Element == Target.ID {
     let end = try end(of: related)

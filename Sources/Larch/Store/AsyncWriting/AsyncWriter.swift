@@ -222,7 +222,8 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
       let verdict = await withUnsafeContinuation { continuation in
         // Callers resume before their tasks end, so that the next write can come meanwhile.
         group.add(continuation) { verdict in
-          write.timer?.commit(ofGroup: self.group.lastCommitTime, isFirst: isFirst)
+          write.timer?.commit(
+            ofGroup: self.group.lastCommitTime, isFirst: isFirst, isKept: verdict.isKept)
           run.outcome?.resolve(verdict.isKept ? .kept : .undone)
           if verdict.isKept, !mustWork { write.finish(.success(run.result)) }
           self.isTellingWork = verdict.isKept && mustWork

@@ -15,6 +15,16 @@ extension WriteTransaction {
   /// See ``RecordWriting/delete(_:_:)``.
   @usableFromInline
   func deleteRecord<R: Record>(_ type: R.Type, _ id: R.ID) throws -> Bool {
+    if let timer = context.timer, timer.trace != nil {
+      return try timer.tracing(
+        "delete", R.collectionName, id: { timer.shown(id) }, changes: { changeCount },
+        results: { $0 ? 1 : 0 }
+      ) { try deleteNow(type, id) }
+    }
+    return try deleteNow(type, id)
+  }
+
+  private func deleteNow<R: Record>(_ type: R.Type, _ id: R.ID) throws -> Bool {
     try storage { transaction in
       let collection = try context.collection(of: type)
       let key = try context.key(of: id)
@@ -28,6 +38,10 @@ extension WriteTransaction {
 
   /// Deletes the records of a query; called in a savepoint.
   func deleteAll<R: Record>(_ query: Query<R>) throws -> Int {
+    try traced("delete", R.self, results: { $0 }) { try deleteAllNow(query) }
+  }
+
+  private func deleteAllNow<R: Record>(_ query: Query<R>) throws -> Int {
     var ids = try matchingIDs(query)
     try storage { transaction in
       let collection = try context.collection(of: R.self)
@@ -47,8 +61,53 @@ extension WriteTransaction {
     return ids.count
   }
 
+  /// Deletes the records of a batch; called in a savepoint.
+  func deleteAll<R: Record>(
+    _ type: R.Type, _ ids: some Collection<R.ID>, _ batch: Batch<R>
+  ) throws -> DeletedBatch<R> {
+    try traced("delete", type, results: { $0.deleted }) { try deleteAllNow(type, ids, batch) }
+  }
+
+  private func deleteAllNow<R: Record>(
+    _ type: R.Type, _ ids: some Collection<R.ID>, _ batch: Batch<R>
+  ) throws -> DeletedBatch<R> {
+    batch.begin()
+    var result = DeletedBatch<R>()
+    var seen: Set<R.ID> = []
+    let collection = try context.collection(of: type)
+    let isPlain =
+      !collection.schema.hasHooks && context.catalog.deletionEnds(of: collection).isEmpty
+    batch.isWrittenAtEnd = !isPlain
+    for id in ids {
+      try batch.next(id) {
+        guard seen.insert(id).inserted else { return ((), id) }
+        let isThere = try storage { transaction in
+          let key = try context.key(of: id)
+          if isPlain { return try remove(key: key, in: collection, transaction) }
+          return try collection.records.get(key, in: transaction) != nil
+        }
+        if isThere { result.deleted += 1 } else { result.missing.append(id) }
+        return ((), id)
+      }
+    }
+    if !isPlain, result.deleted > 0 {
+      try storage { _ in
+        _ = try delete(in: collection, isUndoable: true) { planner in
+          // The planner passes over ids without a record.
+          for id in ids { try planner.add(try context.key(of: id), in: collection) }
+        }
+      }
+    }
+    try batch.finish()
+    return result
+  }
+
   /// See ``RecordWriting/erase(_:)``.
   func eraseRecords<R: Record>(_ type: R.Type) throws -> Int {
+    try traced("erase", type, results: { $0 }) { try eraseNow(type) }
+  }
+
+  private func eraseNow<R: Record>(_ type: R.Type) throws -> Int {
     try storage { transaction in
       if context.isTakingIn { throw TransactionContext.reentered }
       let collection = try context.collection(of: type)

@@ -56,8 +56,28 @@ extension Store {
   package convenience init(
     path: String, types: [any Record.Type], options: Options, isTemporary: Bool
   ) throws {
+    let options = options.withChosenMessages
     let schema = try StoreSchema(types)
     try Migration.check(options.migrations)
+    let policy = options.onMismatch
+    guard policy != .refuse, !isTemporary, MovingAside.isPossible(options) else {
+      try self.init(opening: path, schema, options, isTemporary: isTemporary)
+      return
+    }
+    do {
+      try self.init(opening: path, schema, options)
+    } catch let mismatch as LarchError where MovingAside.isMismatch(mismatch) {
+      guard policy.movesAside else { throw mismatch.notMovedAside }
+      let aside = try MovingAside(path, schema, options).run(mismatch)
+      try self.init(opening: path, schema, options, movedAside: aside)
+    }
+  }
+
+  /// Opens or creates a store; what does not fit is refused.
+  convenience init(
+    opening path: String, _ schema: StoreSchema, _ options: Options, isTemporary: Bool = false,
+    movedAside: String? = nil
+  ) throws {
     let environment = try LMDBEnvironment.open(
       path: path, options: options.forEnvironment(schema), initialize: CatalogLoader.initialize)
     let hasMigrations: Bool
@@ -74,7 +94,7 @@ extension Store {
     }
     self.init(
       environment: environment, catalog: catalog, schema: schema, options: options,
-      isTemporary: isTemporary)
+      isTemporary: isTemporary, movedAside: movedAside)
     if hasMigrations {
       do {
         let work = try MigrationRunner(self).run()
@@ -85,8 +105,19 @@ extension Store {
         throw Store.named(error, path)
       }
     }
+    if options.isExcludedFromBackup, !options.isReadOnly,
+      let message = BackupExclusion.mark(environment.path)
+    {
+      tell(message)
+    }
     tell(LogMessage(.debug, .opened, "The store was opened.") { $0.path = environment.path })
   }
+
+  /// Whether the file is marked as excluded from the backups of the system
+  /// (``Options/isExcludedFromBackup``); false where the system has no such mark.
+  ///
+  /// - Complexity: one call of the file system.
+  public var isExcludedFromBackup: Bool { BackupExclusion.isMarked(path) }
 
   private static func named(_ error: any Error, _ path: String) -> any Error {
     guard var named = error as? LarchError, named.context.path == nil else { return error }
@@ -242,6 +273,7 @@ extension Store.Options {
     result.canCreate = createsFile && !isReadOnly && evolution != .check
     result.allowsRemoteFileSystem = allowsNetworkFileSystem
     result.log = log
+    result.isExcludedFromBackup = isExcludedFromBackup && !isReadOnly
     result.oldReadWarning = oldReadWarning.inSeconds
     result.watchesFile = watchesFile
     result.replacing = replacing

@@ -3,11 +3,20 @@ struct SlowLimits: Sendable {
   static let never = Int64.max
   let write: Int64
   let read: Int64
+  /// Whether the log names each verb.
+  let traces: Bool
+  let showsValues: Bool
 
   init(_ options: Store.Options) {
     let isWanted = options.log != nil
-    write = SlowLimits.nanoseconds(isWanted ? options.slowWrite : nil)
-    read = SlowLimits.nanoseconds(isWanted ? options.slowRead : nil)
+    traces = isWanted && options.logLevel == .trace
+    showsValues = options.logsValues
+    let write = SlowLimits.nanoseconds(isWanted ? options.slowWrite : nil)
+    let read = SlowLimits.nanoseconds(isWanted ? options.slowRead : nil)
+    // A trace needs a timer for each operation, also if none is slow.
+    let highest = traces ? SlowLimits.never - 1 : SlowLimits.never
+    self.write = min(write, highest)
+    self.read = min(read, highest)
   }
 
   private static func nanoseconds(_ limit: Duration?) -> Int64 {
@@ -20,6 +29,17 @@ struct SlowLimits: Sendable {
   }
 }
 
+extension Store.Options {
+  /// The same with a log that gets only the messages that matter enough.
+  var withChosenMessages: Self {
+    // Traces are made only where they are asked for, and nothing is below a debug message else.
+    guard let log, logLevel > .debug else { return self }
+    var options = self
+    options.log = { [logLevel] message in if message.level >= logLevel { log(message) } }
+    return options
+  }
+}
+
 // MARK: - Timed operations
 
 extension Store {
@@ -27,14 +47,21 @@ extension Store {
   @inline(__always)
   func writeTimer(_ file: StaticString, _ line: UInt) -> OperationTimer? {
     if slowLimits.write == SlowLimits.never { return nil }
-    return OperationTimer(at: CodePlace(file: file, line: line), limit: slowLimits.write)
+    return timer(file, line, limit: slowLimits.write)
   }
 
   /// A timer for a read, if the log needs one.
   @inline(__always)
   func readTimer(_ file: StaticString, _ line: UInt) -> OperationTimer? {
     if slowLimits.read == SlowLimits.never { return nil }
-    return OperationTimer(at: CodePlace(file: file, line: line), limit: slowLimits.read)
+    return timer(file, line, limit: slowLimits.read)
+  }
+
+  @inline(never)
+  private func timer(_ file: StaticString, _ line: UInt, limit: Int64) -> OperationTimer {
+    OperationTimer(
+      at: CodePlace(file: file, line: line), limit: limit, traces: slowLimits.traces,
+      showsValues: slowLimits.showsValues)
   }
 
   /// Posts the messages of a write for delivery on its thread.
@@ -42,11 +69,11 @@ extension Store {
     for message in timer.messagesOfWrite(path) { post?.add(message) }
   }
 
-  /// Logs a read that has ended, if it was slow.
+  /// Logs a read that has ended, if it was slow or the log names each verb.
   @inline(never)
   func tell(read timer: OperationTimer) {
-    guard let message = timer.messageOfRead(path) else { return }
-    tell(message)
+    for message in timer.messagesOfRead(path) { post?.add(message) }
+    if !environment.isWriting { post?.deliver() }
   }
 
   /// Logs an event of this store; inside a write of the thread, after its end.

@@ -22,6 +22,9 @@ public final class Store: Sendable {
   public let path: String
   /// The options with which the store was opened.
   public let options: Options
+  /// The path at which the old file was kept, if this opening moved one aside
+  /// (``Options/onMismatch``); otherwise nil.
+  public let movedAside: String?
 
   package let environment: LMDBEnvironment
   let schema: StoreSchema
@@ -45,8 +48,9 @@ public final class Store: Sendable {
 
   init(
     environment: LMDBEnvironment, catalog: OpenCatalog, schema: StoreSchema,
-    options: Options, isTemporary: Bool
+    options: Options, isTemporary: Bool, movedAside: String? = nil
   ) {
+    self.movedAside = movedAside
     self.environment = environment
     self.schema = schema
     self.options = options

@@ -55,6 +55,14 @@ extension Store {
     /// The initial map size in bytes; nil reserves as much as the system allows. The map always
     /// grows by itself.
     public var initialMapSize: Int?
+    /// Excludes the file and its companions from the backups of the system, where the system has such
+    /// a mark for a file: on Apple platforms. The mark stays when the file is compacted, restored or
+    /// replaced. False does not remove a mark.
+    ///
+    /// On Linux nothing marks one file for all programs, so nothing is done, and the ``log`` says so
+    /// (``LogMessage/Event/notExcludedFromBackup``); exclude the file where you set up the backup.
+    /// ``Store/isExcludedFromBackup`` says what is the case. A read-only store sets no mark.
+    public var isExcludedFromBackup = false
     /// Whether to open a file on a network file system. LMDB cannot protect such a file.
     public var allowsNetworkFileSystem = false
     /// Runs every write closure twice and undoes the first run. This reveals side effects that a
@@ -81,12 +89,30 @@ extension Store {
     public var clock: @Sendable () -> Date = { Date() }
     /// What to do if the declarations differ from the file; `.automatic` by default.
     public var evolution = SchemaEvolution.automatic
+    /// What to do with a file whose stored schema contradicts the declarations, so that the opening
+    /// would throw `.schemaMismatch`, or `.uniqueConflict` for a new `Unique` that stored records
+    /// break; `.refuse` by default.
+    ///
+    /// ``MismatchPolicy/moveAside`` gives the file another name beside its own, which has the time in
+    /// it, and opens a new store. ``Store/movedAside`` and the ``log`` say where it is. Nothing else
+    /// is ever moved: not a damaged file, not one of a newer Larch, not one that a process has open
+    /// (`.busy`), not one whose migration failed. With ``isReadOnly``, without ``createsFile``, and
+    /// with the ``evolution`` `.check`, every mismatch is refused.
+    public var onMismatch = MismatchPolicy.refuse
     /// Receives events that an operator may want to know, on the thread where they happen. If it is
-    /// nil, no message is created and no clock is read. Compare ``LogMessage/level`` to get fewer
-    /// messages; ``LogMessage/standardError(_:)`` is one that writes lines. Messages of
+    /// nil, no message is created and no clock is read. ``logLevel`` says which messages it gets;
+    /// ``LogMessage/standardError(_:)`` is one that writes lines. Messages of
     /// asynchronous writes come on a thread of the log. The function may use the store, which holds
     /// no locks at that time; messages that it causes itself are dropped.
     public var log: (@Sendable (LogMessage) -> Void)?
+    /// The least important messages that the ``log`` gets; `.debug` by default. With `.trace` it also
+    /// gets one for each verb, such as `fetch` or `save`, when its read or write has ended. A write or
+    /// a read names its first 1,000 verbs one by one, and the sums of those after them. That costs
+    /// some microseconds for each verb: it is for finding a problem.
+    public var logLevel = LogMessage.Level.debug
+    /// Whether plans in messages have the values of their queries, and messages about verbs the ids of
+    /// records that the program chose; false by default. Values may be personal data.
+    public var logsValues = false
     /// How long a write may wait, or run and commit, before the ``log`` reports it; nil for never.
     public var slowWrite: Duration? = .milliseconds(500)
     /// How long a read or a query may run before the ``log`` reports it; nil for never.
@@ -102,6 +128,8 @@ extension Store {
     package var migrations: [Migration] = []
     /// Called at each step of a replacement of the file, so that tests can end the process there.
     package var replacing: (@Sendable (ReplacementStep) -> Void)?
+    /// Called at each step of moving a file aside, so that tests can stop it there.
+    package var aside: (@Sendable (AsideStep) throws -> Void)?
     /// Whether the system is asked to tell of changes of the file, so that tests can refuse it.
     package var watchesFile = true
     /// The number of records in one step of an index build; nil for a good one.

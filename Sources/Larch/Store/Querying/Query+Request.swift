@@ -52,8 +52,10 @@ extension Query: RunnableRequest {
   func rowCount(in tx: ReadTransaction) throws -> Int {
     // The tree knows its count, so no plan is needed.
     if details.filter.isAlways, !details.isPart {
-      return try tx.storage { transaction in
-        try tx.context.collection(of: R.self).records.statistics(in: transaction).entries
+      return try tx.traced("count", R.self, results: { $0 }) {
+        try tx.storage { transaction in
+          try tx.context.collection(of: R.self).records.statistics(in: transaction).entries
+        }
       }
     }
     if let count = try tx.countOfKey(details, of: R.self) { return count }

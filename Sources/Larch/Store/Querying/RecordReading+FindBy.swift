@@ -22,6 +22,18 @@ extension ReadTransaction {
   fileprivate final func find<R: Record, Value: IndexKey>(
     _ type: R.Type, _ value: Value, through keyPath: any KeyPath<R, Value> & Sendable
   ) throws -> R? {
+    if let timer = context.timer, timer.trace != nil {
+      return try timer.tracing("find", R.collectionName, results: { $0 == nil ? 0 : 1 }) {
+        try findNow(type, value, through: keyPath)
+      }
+    }
+    return try findNow(type, value, through: keyPath)
+  }
+
+  @inline(__always)
+  private final func findNow<R: Record, Value: IndexKey>(
+    _ type: R.Type, _ value: Value, through keyPath: any KeyPath<R, Value> & Sendable
+  ) throws -> R? {
     // Written out like `find(_:_:)`, since benchmarks measure such look-ups.
     let context = context
     let transaction = try live()

@@ -44,7 +44,9 @@ extension RecordWriting {
   ) throws -> Int {
     try _writing { tx in
       // In the middle of a batch an error must undo what came before it, and only that.
-      try tx.undoablePart { try tx.updateAll(query, change) }
+      var position: Int?
+      let done = try tx.undoablePart { try tx.updateAll(query, &position, nil, change) }
+      return done.updated + done.unchanged
     }
   }
 
@@ -85,13 +87,21 @@ extension RecordWriting {
 }
 
 extension WriteTransaction {
-  fileprivate func updateAll<R: Record>(
-    _ query: Query<R>, _ change: (inout R) throws -> Void
-  ) throws -> Int {
+  /// Changes the records of a query; called in a savepoint.
+  ///
+  /// - Parameter position: the place of the record that is being saved; nil while code of the program
+  ///   runs whose errors are not about the record.
+  func updateAll<R: Record>(
+    _ query: Query<R>, _ position: inout Int?, _ progress: ((BatchProgress) throws -> Void)?,
+    _ change: (inout R) throws -> Void
+  ) throws -> UpdatedBatch {
+    // The records are counted before the closure can delete some that come later.
     var ids = try matchingIDs(query)
-    // The closure may delete records that come later.
-    var count = 0
+    let total = ids.count
+    var result = UpdatedBatch()
+    var done = 0
     while let id = ids.next() {
+      position = done
       let record: R? = try storage { transaction in
         let collection = try context.collection(of: R.self)
         return try id.withUnsafeBytes { id in
@@ -99,21 +109,33 @@ extension WriteTransaction {
           return try context.decode(R.self, stored, id: id, in: collection)
         }
       }
-      guard var record else { continue }
-      count += 1
-      let before = record.id
-      try change(&record)
-      guard record.id == before else {
-        throw LarchError(
-          .invalidQuery,
-          "An update changed the id of a record; insert a new record, and delete the old one."
-        ) {
-          $0.collection = R.collectionName
-          $0.id = "\(before)"
+      if var record {
+        let before = record.id
+        position = nil
+        try change(&record)
+        position = done
+        guard record.id == before else {
+          throw LarchError(
+            .invalidQuery,
+            "An update changed the id of a record; insert a new record, and delete the old one."
+          ) {
+            $0.collection = R.collectionName
+            $0.id = "\(before)"
+          }
+        }
+        if try isWriting(before, of: R.self, { try update(record) }) {
+          result.updated += 1
+        } else {
+          result.unchanged += 1
         }
       }
-      try update(record)
+      position = nil
+      done += 1
+      if done % 1000 == 0, done < total {
+        try progress?(BatchProgress(done: done, total: total))
+      }
     }
-    return count
+    try progress?(BatchProgress(done: total, total: total))
+    return result
   }
 }

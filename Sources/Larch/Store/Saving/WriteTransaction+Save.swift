@@ -1,6 +1,17 @@
 /// Whether a save inserts, updates, or does what the record needs.
 @usableFromInline
-enum SaveMode { case save, insert, update }
+enum SaveMode {
+  case save, insert, update
+
+  /// What the log calls it.
+  var verb: StaticString {
+    switch self {
+    case .save: "save"
+    case .insert: "insert"
+    case .update: "update"
+    }
+  }
+}
 
 /// The path of every save. It is generic until the record is encoded; after that, it is the same
 /// code for all types.
@@ -17,6 +28,16 @@ enum SaveMode { case save, insert, update }
 extension WriteTransaction {
   @usableFromInline
   func store<R: Record>(_ record: inout R, _ mode: SaveMode) throws {
+    if let timer = context.timer, timer.trace != nil {
+      return try timer.tracing(
+        mode.verb, R.collectionName, id: { timer.shown(record.id) }, changes: { changeCount }
+      ) { try storeNow(&record, mode) }
+    }
+    try storeNow(&record, mode)
+  }
+
+  @inline(__always)
+  private func storeNow<R: Record>(_ record: inout R, _ mode: SaveMode) throws {
     if context.held != nil, try hold(record, mode) { return }
     try storage { transaction in
       let collection = try context.collection(of: R.self)

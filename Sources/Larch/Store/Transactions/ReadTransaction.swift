@@ -70,6 +70,17 @@ public class ReadTransaction {
   /// The same for a unique index in which a key is about to be searched.
   func writePending(for index: IndexHandle, beforeAdding key: UnsafeRawBufferPointer) throws {}
 
+  /// Runs a verb, which the log names if it names each.
+  final func traced<R: Record, T>(
+    _ verb: StaticString, _ type: R.Type, results: (T) -> Int? = { _ in nil },
+    _ body: () throws -> T
+  ) rethrows -> T {
+    guard let timer = context.timer, timer.trace != nil else { return try body() }
+    return try timer.tracing(
+      verb, R.collectionName, changes: { context.isReading ? nil : changeCount }, results: results,
+      body)
+  }
+
   /// Runs work on the storage; an error of LMDB becomes a `LarchError`.
   @inline(__always)
   package final func storage<T>(_ work: (LMDBTransaction) throws -> T) throws -> T {
@@ -92,6 +103,16 @@ extension ReadTransaction {
   /// See ``RecordReading/find(_:_:)->R?``.
   @usableFromInline
   final func findRecord<R: Record>(_ type: R.Type, _ id: R.ID) throws -> R? {
+    if let timer = context.timer, timer.trace != nil {
+      return try timer.tracing(
+        "find", R.collectionName, id: { timer.shown(id) }, results: { $0 == nil ? 0 : 1 }
+      ) { try readRecord(type, id) }
+    }
+    return try readRecord(type, id)
+  }
+
+  @inline(__always)
+  private final func readRecord<R: Record>(_ type: R.Type, _ id: R.ID) throws -> R? {
     // Without `storage`, since a closure that returns the record would copy it once more.
     let context = context
     let transaction = try live()
@@ -110,6 +131,17 @@ extension ReadTransaction {
   /// See ``RecordReading/exists(_:_:)``.
   @usableFromInline
   final func hasRecord<R: Record>(_ type: R.Type, _ id: R.ID) throws -> Bool {
+    if let timer = context.timer, timer.trace != nil {
+      return try timer.tracing(
+        "exists", R.collectionName, id: { timer.shown(id) }, results: { $0 ? 1 : 0 }
+      ) { try isStored(type, id) }
+    }
+    return try isStored(type, id)
+  }
+
+  /// Whether a record with this id exists.
+  @inline(__always)
+  final func isStored<R: Record>(_ type: R.Type, _ id: R.ID) throws -> Bool {
     if context.held != nil, let found = try findWhileHolding(type, id) { return found }
     return try storage { transaction in
       let collection = try context.collection(of: type)
@@ -132,8 +164,10 @@ extension ReadTransaction {
   /// - Throws: `.unknownCollection` if the store was not opened for the type.
   /// - Complexity: O(1); each step reads and decodes one record.
   public final func all<R: Record>(_ type: R.Type) throws -> RecordSequence<R> {
-    try storage { _ in
-      RecordSequence(transaction: self, collection: try context.collection(of: type))
+    try traced("all", type) {
+      try storage { _ in
+        RecordSequence(transaction: self, collection: try context.collection(of: type))
+      }
     }
   }
 }
