@@ -32,7 +32,11 @@ final class LinkedObjects<Target: Record> {
     _ source: UnsafeRawBufferPointer, _ tx: WriteTransaction, _ tally: inout MapTally
   ) throws -> Target.ID? {
     var own = MapTally()
-    defer { tally.add(own, under: key) }
+    plan.session.keys.append(key)
+    defer {
+      plan.session.keys.removeLast()
+      tally.add(own, under: key)
+    }
     do {
       return try KeyedError.under(key) {
         var cursor = JSONCursor(source, value)
@@ -74,7 +78,7 @@ final class LinkedObjects<Target: Record> {
     }
     let open = try element.withInput { try plan.session.open(saver, $0, tx) }
     if let open {
-      if !values.isEmpty { open.later.append { _ = try save() } }
+      if !values.isEmpty { open.later.append { _ in _ = try save() } }
       return try open.id(tx)
     }
     if values.isEmpty {

@@ -1,7 +1,11 @@
 /// An open element, whatever its type.
 class AnyOpenElement {
   /// What objects inside the element add to its record, once it is saved.
-  var later: [() throws -> Void] = []
+  var later: [(inout MapTally) throws -> Void] = []
+  /// How many keys lead to the element.
+  fileprivate let keyCount: Int
+
+  init(keyCount: Int) { self.keyCount = keyCount }
 }
 
 /// An element whose record waits for linked objects. They may contain the same element.
@@ -11,9 +15,10 @@ final class OpenElement<R: Record>: AnyOpenElement {
   /// The id that was promised to a linked object.
   private(set) var promised: R.ID?
 
-  init(_ saver: ElementSaver<R>, _ input: ElementInput) {
+  init(_ saver: ElementSaver<R>, _ input: ElementInput, keyCount: Int) {
     self.saver = saver
     self.input = input
+    super.init(keyCount: keyCount)
   }
 
   /// The id that the record has, or will have.
@@ -125,12 +130,17 @@ extension MapPlan {
     _ source: UnsafeRawBufferPointer, _ element: JSONValue?, _ saver: ElementSaver<R>,
     _ values: LinkedValues<R>, in tx: WriteTransaction, _ tally: inout MapTally
   ) throws -> Saved {
+    // What is added later is counted then.
+    let before = session.open.isEmpty ? MapTally() : tally
     let mapped = try mapped(source, &tally)
     return try mapped.withInput { input in
       var input = input
       input.given.merge(values.given) { _, linked in linked }
       input.emptyLists = values.emptyLists
-      if let id = try openID(of: input, source, element, saver, values, tx) { return .open(id) }
+      if let id = try openID(of: input, source, element, saver, values, tx) {
+        tally = before
+        return .open(id)
+      }
       var states: [Any?] = []
       let (record, change, wasChanged) = try saveRecord(
         mapped, &input, &states, source, saver, values, tx, &tally)
@@ -158,7 +168,7 @@ extension MapPlan {
       note(decoder.unknownKeys, &tally)
       return (record, change, false)
     }
-    let open = OpenElement(saver, input)
+    let open = OpenElement(saver, input, keyCount: session.keys.count)
     session.open.append(open)
     var isOpen = true
     defer { if isOpen { session.open.removeLast() } }
@@ -178,7 +188,7 @@ extension MapPlan {
     note(decoder.unknownKeys, &tally)
     isOpen = false
     session.open.removeLast()
-    for merge in open.later { try merge() }
+    for merge in open.later { try merge(&tally) }
     return (record, change, !open.later.isEmpty)
   }
 
@@ -190,10 +200,15 @@ extension MapPlan {
     guard let open = try session.open(saver, input, tx) else { return nil }
     let id = try open.id(tx)
     let bytes = [UInt8](source)
-    open.later.append { [self] in
-      // What it has was counted with the element.
-      var tally = MapTally()
-      _ = try bytes.withUnsafeBytes { try place($0, element, saver, values, in: tx, &tally) }
+    let key = session.keys[open.keyCount...].joined(separator: ".")
+    open.later.append { [self] tally in
+      var own = MapTally()
+      defer { tally.add(own, under: key) }
+      let saved = try KeyedError.under(key) {
+        try bytes.withUnsafeBytes { try place($0, element, saver, values, in: tx, &own) }
+      }
+      guard case .saved(_, let change) = saved else { return }
+      own.related[R.collectionName, default: ImportRelated()].count(change)
     }
     return id
   }

@@ -8,6 +8,8 @@ final class MapSession {
   private var plans: [ObjectIdentifier: AnyObject] = [:]
   /// The elements whose records wait for linked objects, outermost first.
   var open: [AnyOpenElement] = []
+  /// The keys that lead to the linked object that is being saved.
+  var keys: [String] = []
   /// How many linked objects are inside each other.
   var depth = 0
   /// How many maps that are being checked are inside each other.

@@ -219,6 +219,18 @@ struct LinkedTests {
         }
       }
       #expect(try store.verify().isClean)
+      // What is added to the element is told.
+      let told = try take(
+        #"{"name":"Ada","email":"a@x","firm":{"name":"Acme","boss":{"email":"a@x","age":1,"odd":2}}}"#,
+        map, store)
+      #expect(told.unknownKeys == ["firm.boss.odd": 1])
+      #expect(told.related["Staffer"]?.updated == 1)
+      let wrong = caught {
+        try take(
+          #"{"name":"Ada","email":"a@x","firm":{"name":"Acme","boss":{"email":"a@x","age":"1"}}}"#,
+          map, store)
+      }
+      #expect(stopping(wrong)?.key == "firm.boss.age")
       // A cycle that cannot be: the boss has no name.
       let error = caught {
         try take(#"{"name":"Bo","email":"b@x","firm":{"name":"Acme","boss":"z@x"}}"#, map, store)
