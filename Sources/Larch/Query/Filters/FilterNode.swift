@@ -113,19 +113,25 @@ package class RecordFilter: @unchecked Sendable {
   let text: String
   /// The reason why it cannot be used, such as an invalid pattern; thrown when the query runs.
   let error: LarchError?
+  /// Whether it may throw an error for a record. It is then tested after all that cannot.
+  let mayFail: Bool
 
-  init(text: String, error: LarchError? = nil) {
+  init(text: String, error: LarchError? = nil, mayFail: Bool = false) {
     self.text = text
     self.error = error
+    self.mayFail = mayFail
   }
 }
 
 final class RecordTest<R>: RecordFilter, @unchecked Sendable {
-  let matches: @Sendable (R) -> Bool
+  let matches: @Sendable (R) throws -> Bool
 
-  init(text: String, error: LarchError? = nil, matches: @escaping @Sendable (R) -> Bool) {
+  init(
+    text: String, error: LarchError? = nil, mayFail: Bool = false,
+    matches: @escaping @Sendable (R) throws -> Bool
+  ) {
     self.matches = matches
-    super.init(text: text, error: error)
+    super.init(text: text, error: error, mayFail: mayFail)
   }
 }
 
