@@ -64,9 +64,10 @@ Coding/Evolution: Codable Format TypeFacts
 Coding/Format: Codable Evolution TypeFacts
 Coding/Memberwise: Codable Evolution Format TypeFacts
 Coding/TypeFacts: Codable Evolution Format Memberwise
-Query/Fields: Filters Requests
+Query/Fields: Filters Predicates Requests
 Query/Filters: Fields
-Query/Requests: Fields Filters
+Query/Predicates: Fields Filters
+Query/Requests: Fields Filters Predicates
 Query/Text: Fields Filters Requests
 Model/Associations: Records Schema
 Model/Records: Schema Validation

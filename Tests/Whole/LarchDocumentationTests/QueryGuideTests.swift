@@ -330,6 +330,44 @@ extension QueryGuide {
       #expect(try people(with: "Bo", in: \.name).count == 1)
     }
 
+    @Test("Predicates of Foundation")
+    func predicates() throws {
+      let (store, all) = try filled()
+      // snippet: query-predicate
+      func people(where predicate: Predicate<Person>) throws -> [Person] {
+        try store.fetch(Person.where(predicate).where { $0.city == "London" }.sorted(by: \.age))
+      }
+
+      let city = "Oslo"
+      let queries = [
+        Person.where(#Predicate { $0.age >= 18 && $0.city == city }),
+        Person.where(
+          #Predicate { $0.email?.contains("@acme.") == true || $0.tags.contains("swift") }),
+        Person.where {
+          $0.isActive && $0.satisfies(#Predicate { $0.name.count == $0.tags.count + 1 })
+        },
+      ]
+      // end snippet
+      try expect(
+        queries,
+        [
+          { $0.age >= 18 && $0.city == city },
+          { $0.email?.contains("@acme.") == true || $0.tags.contains("swift") },
+          { $0.isActive && $0.name.count == $0.tags.count + 1 },
+        ], all, store)
+      #expect(try people(where: #Predicate { $0.age < 40 }).map(\.name) == ["Ada", "Eve"])
+      let query = Person.where(#Predicate { $0.city == "London" && $0.name < "B" })
+      #expect(
+        try store.explain(query) == """
+          index city_age ["London"]
+            filter #Predicate { $0.name < … } (evaluated on each record)
+            sort by id
+          """)
+      // snippet: query-predicate-explain
+      print(try store.explain(Person.where(#Predicate { $0.city == "London" && $0.name < "B" })))
+      // end snippet
+    }
+
     /// Each query agrees with the closure beside it, and returns some but not all records.
     fileprivate func expect(
       _ queries: [Query<Person>], _ closures: [(Person) -> Bool], _ all: [Person], _ store: Store

@@ -57,10 +57,12 @@ final class FilterProgram {
     shapes = context.shapes
     self.typed = typed
     let all = FilterProgram.conjuncts(filters)
-    // Related records are read only if the record's own bytes do not refuse it.
+    // Related records are read only if the record's own bytes do not refuse it. What may fail comes
+    // last: on which records it fails must not depend on the plan.
     conditions =
-      all.contains(where: \.asksRelated)
-      ? all.filter { !$0.asksRelated } + all.filter(\.asksRelated) : all
+      all.contains { $0.asksRelated || $0.mayFail }
+      ? all.filter { !$0.asksRelated && !$0.mayFail } + all.filter { $0.asksRelated && !$0.mayFail }
+        + all.filter(\.mayFail) : all
     undecidable = conditions.filter { !FilterProgram.isDecidable($0) }
     leaves = .allocate(capacity: max(1, conditions.reduce(0) { $0 + FilterProgram.leaves(in: $1) }))
     let single = conditions.count == 1 ? FilterProgram.numberRange(conditions[0]) : nil

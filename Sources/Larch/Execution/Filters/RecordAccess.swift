@@ -55,8 +55,13 @@ final class RecordAccess<R: Record>: TypedAccess {
     dropKept()
     let value: R
     do { value = try coder.decode(R.self, from: record) } catch { throw named(error, id) }
-    let isMatch = try filters.allSatisfy { filter in
-      try filter.matches(value) { try related.test($0).hasRelated(record, id: id) }
+    var isMatch = true
+    for filter in filters where isMatch {
+      do {
+        isMatch = try filter.matches(value) { try related.test($0).hasRelated(record, id: id) }
+      } catch {
+        throw filter.mayFail ? named(error, id) : error
+      }
     }
     guard isMatch else { return false }
     let kept = decoded ?? .allocate(capacity: 1)

@@ -137,6 +137,35 @@ enum KeyOrderProof {
     return isInOrder
   }
 
+  /// Whether two cases of an enum without payloads are equal exactly if their keys are. False if that
+  /// is not known: the `==` of another type may be its own.
+  static func provesEquality(of type: Any.Type) -> Bool {
+    guard let type = type as? any (IndexKey & Equatable).Type,
+      Reflection.Kind(of: type) == .enumeration
+    else { return false }
+    let id = ObjectIdentifier(type)
+    if let known = equal.withLock({ $0[id] }) { return known }
+    let isProved = compareEquality(type)
+    equal.withLock { $0[id] = isProved }
+    return isProved
+  }
+
+  private static let equal = Locked<[ObjectIdentifier: Bool]>([:])
+
+  private static func compareEquality<Key: IndexKey & Equatable>(_ type: Key.Type) -> Bool {
+    guard Reflection.isTrusted, let count = Reflection.caseCount(of: type) else { return false }
+    let cases = (0..<count).compactMap {
+      Reflection.value(of: type, byte: UInt8(truncatingIfNeeded: $0))
+    }
+    let keys = cases.map { [coding = Key.keyCoding] in coding.values(of: $0) }
+    return cases.count == count
+      && cases.indices.allSatisfy { a in
+        cases.indices.allSatisfy { b in
+          (cases[a] == cases[b]) == KeyValue.areEqual(keys[a], keys[b])
+        }
+      }
+  }
+
   private static func compare<Key: IndexKey & Comparable>(_ type: Key.Type) -> Bool {
     guard Reflection.isTrusted, let count = Reflection.caseCount(of: type) else { return true }
     let cases = (0..<count).compactMap {

@@ -41,26 +41,43 @@ extension Field where Value: ElementSequence, Value.Element: Sendable {
     let element = FieldNode<Value.Element, Value.Element>.itself()
     let node = condition(Field<Value.Element, Value.Element>(node: element))._filter.node
     let whole = filter(
-      "contains where …", error: node.error, decoded: { $0.hasElement { node.matches($0) } }
+      "contains where …", error: node.error ?? (node.mayFail ? failingElement : nil),
+      decoded: { $0.hasElement { node.matches($0) } }
     ).node
     guard let key = self.node.elementKey else { return Filter(whole) }
-    let parts = Self.split(node, element.key?.field, key)
-    return Filter(parts.isExact ? parts.node : parts.node.and(whole))
+    let part = node.part(onElements: element.key?.field) { key.filter($0) }
+    return Filter(part.isExact ? part.node : part.node.and(whole))
   }
+}
 
+extension Field {
+  private var failingElement: LarchError {
+    LarchError(
+      .invalidQuery,
+      "A predicate that may fail tests the elements of a list; test the record with it, or the elements with a closure."
+    ) { $0.field = node.name }
+  }
+}
+
+extension FilterNode {
   /// The part of a condition that can be tested on single elements: exactly the condition, or one
   /// that is true for more records.
-  private static func split(
-    _ node: FilterNode, _ element: FieldReference?, _ key: FieldKey<Root, Value.Element>
+  ///
+  /// - Parameters:
+  ///   - element: the element itself as a field, if it has a key.
+  ///   - filter: a test of some element of the list.
+  func part(
+    onElements element: FieldReference?, _ filter: (FieldTest) -> FilterNode
   ) -> (node: FilterNode, isExact: Bool) {
-    switch node {
-    case .field(let filter) where filter.field === element:
-      return (key.filter(filter.test), true)
-    case .all(let nodes) where nodes.count == 1: return split(nodes[0], element, key)
+    switch self {
+    case .field(let own) where own.field === element: return (filter(own.test), true)
+    case .all(let nodes) where nodes.count == 1: return nodes[0].part(onElements: element, filter)
     case .all(let nodes):
-      return (nodes.reduce(.always) { $0.and(split($1, element, key).node) }, false)
+      return (
+        nodes.reduce(.always) { $0.and($1.part(onElements: element, filter).node) }, false
+      )
     case .any(let nodes):
-      let parts = nodes.map { split($0, element, key) }
+      let parts = nodes.map { $0.part(onElements: element, filter) }
       if parts.contains(where: { $0.node.isAlways }) { return (.always, false) }
       return (.any(parts.map(\.node)), parts.allSatisfy(\.isExact))
     case .not, .field, .pair, .record, .related: return (.always, false)

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// The properties of a record type in a filter: `$0` in `Person.where { $0.age >= 18 }`.
 ///
 /// Every property of the record is available under its own name, as a ``Field``.
@@ -51,6 +53,15 @@ public struct Fields<Root: Record>: Sendable {
   public func satisfies(_ condition: @escaping @Sendable (Root) -> Bool) -> Filter<Root> {
     Filter(.record(RecordTest(text: "a closure", matches: condition)))
   }
+
+  /// Tests the whole record with a predicate of Foundation, which may also be a value of the program.
+  ///
+  /// ```swift
+  /// Person.where { $0.tags.contains("swift") && $0.satisfies(predicate) }
+  /// ```
+  ///
+  /// The same as `where(_:)` with a predicate, where other conditions are joined with it.
+  public func satisfies(_ predicate: Predicate<Root>) -> Filter<Root> { Filter(predicate) }
 }
 
 /// A property of a record in a filter, which can be compared with a value or with another field.

@@ -121,7 +121,7 @@ private struct FieldChains {
 }
 
 /// The coding names, if the root is `Codable`, which is known here only at run time.
-private func codingResolution<Root, Value>(
+func codingResolution<Root, Value>(
   of keyPath: KeyPath<Root, Value>
 ) -> FieldNaming.Resolution {
   func resolve<Coded: Codable>(_ type: Coded.Type) -> FieldNaming.Resolution {
@@ -134,7 +134,7 @@ private func codingResolution<Root, Value>(
 
 extension FieldNaming.Resolution {
   /// The name of the field in plans: the names of its properties, or the type of a computed one.
-  fileprivate func name(of type: Any.Type, after base: String?) -> String {
+  func name(of type: Any.Type, after base: String?) -> String {
     let own =
       switch self {
       case .stored(_, let names): names.joined(separator: ".")

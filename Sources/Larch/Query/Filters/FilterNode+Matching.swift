@@ -1,13 +1,15 @@
 extension FilterNode {
-  /// Whether the filter is true for a value without associations, such as an element.
-  func matches<R>(_ value: R) -> Bool { matches(value) { _ in false } }
+  /// Whether the filter is true for a value without associations, such as an element. It must be one that
+  /// cannot fail.
+  func matches<R>(_ value: R) -> Bool { (try? matches(value) { _ in false }) ?? false }
 
   /// Whether the filter is true for a decoded record. It must be a filter of this type.
   ///
   /// - Parameter hasRelated: answers the conditions on related records.
+  /// - Throws: what it throws, and the error of a predicate that fails on the record.
   func matches<R>(
     _ record: R, related hasRelated: (RelatedFilter) throws -> Bool
-  ) rethrows -> Bool {
+  ) throws -> Bool {
     // The casts below: operators of `Field<R, …>` put only fields and closures of `R` into a filter
     // on `R`, and the compiler joins only filters of one type.
     switch self {
@@ -33,7 +35,7 @@ extension FilterNode {
       return filter.matches(left, right)
     case .record(let filter):
       // A closure over `R`: the type of the query guarantees it.
-      return unsafeDowncast(filter, to: RecordTest<R>.self).matches(record)
+      return try unsafeDowncast(filter, to: RecordTest<R>.self).matches(record)
     case .related(let filter): return try hasRelated(filter)
     }
   }
@@ -50,6 +52,19 @@ extension FilterNode {
     case .record(let filter): return filter.error
     case .related(let filter): return filter.filter.error
     case .field, .pair: return nil
+    }
+  }
+}
+
+extension FilterNode {
+  /// Whether a part of it may throw an error for a record.
+  var mayFail: Bool {
+    switch self {
+    case .all(let nodes), .any(let nodes): nodes.contains(where: \.mayFail)
+    case .not(let node): node.mayFail
+    case .record(let filter): filter.mayFail
+    case .related(let filter): filter.filter.mayFail
+    case .field, .pair: false
     }
   }
 }

@@ -115,23 +115,29 @@ package class RecordFilter: @unchecked Sendable {
   let textWithoutValues: String
   /// The reason why it cannot be used, such as an invalid pattern; thrown when the query runs.
   let error: LarchError?
+  /// Whether it may throw an error for a record. It is then tested after all that cannot.
+  let mayFail: Bool
 
-  init(text: String, textWithoutValues: String? = nil, error: LarchError? = nil) {
+  init(
+    text: String, textWithoutValues: String? = nil, error: LarchError? = nil, mayFail: Bool = false
+  ) {
     self.text = text
     self.textWithoutValues = textWithoutValues ?? text
     self.error = error
+    self.mayFail = mayFail
   }
 }
 
 final class RecordTest<R>: RecordFilter, @unchecked Sendable {
-  let matches: @Sendable (R) -> Bool
+  let matches: @Sendable (R) throws -> Bool
 
   init(
     text: String, textWithoutValues: String? = nil, error: LarchError? = nil,
-    matches: @escaping @Sendable (R) -> Bool
+    mayFail: Bool = false, matches: @escaping @Sendable (R) throws -> Bool
   ) {
     self.matches = matches
-    super.init(text: text, textWithoutValues: textWithoutValues, error: error)
+    super.init(
+      text: text, textWithoutValues: textWithoutValues, error: error, mayFail: mayFail)
   }
 }
 
