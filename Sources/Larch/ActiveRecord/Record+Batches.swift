@@ -84,8 +84,9 @@ extension Query {
 extension Record {
   /// Saves records as one change, without blocking the task's thread.
   ///
-  /// - Parameter progress: called as by the synchronous form, on another thread. There a cancelled
-  ///   task ends the batch.
+  /// `progress` is called as by the synchronous form, on another thread. A cancelled task ends the
+  /// batch there.
+  ///
   /// - Throws: `CancellationError` if the task was cancelled before the end, and nothing is saved
   ///   then; the errors of the synchronous form.
   /// - Complexity: that of the synchronous form, and a change of threads.
