@@ -3,8 +3,8 @@ internal import Observation
 /// A record that is being edited in a ``UnitOfWork``: one object for one id, however often it is
 /// loaded.
 ///
-/// You read and set its properties like those of the record itself. Nothing is written before
-/// ``UnitOfWork/commit(author:durability:file:line:)-(_,_,_,_)``.
+/// You read and set its properties like those of the record itself. Nothing is written before the
+/// unit is committed.
 ///
 /// ```swift
 /// let work = store.work()
@@ -241,15 +241,15 @@ public final class Draft<R: Record>: AnyDraft {
     var later = state
     later.origin = sent.state.record
     later.isStored = stored != nil || !later.isDeleted && sent.state.change != .deleted
-    // A record that a rule deleted while it was edited stays as it is, which is a conflict of the next
-    // commit. So does one that cannot be encoded.
+    // A record that a rule deleted while it was edited stays as it is, which is a conflict of the
+    // next commit. So does one that cannot be encoded.
     if let stored, let rebased = try? later.rebased(on: stored) { later = rebased }
     take(later)
   }
 }
 
 extension Draft: Identifiable {
-  /// The id of the record. It never changes: ``UnitOfWork/insert(_:)-(R)`` takes one for a new
+  /// The id of the record. It never changes: `UnitOfWork.insert(_:)` takes one for a new
   /// record.
   public var id: R.ID { state.origin.id }
 }
