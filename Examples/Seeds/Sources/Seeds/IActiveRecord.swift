@@ -148,6 +148,11 @@ enum IActiveRecordSeed {
     Check.equal(try text.fetch().map(\.name), ["Ada", "Bo"], "criteria as text")
     Check.equal(try User.where(matching: ["city": "Oslo", "age": 41]).count(), 1, "a dictionary")
 
+    // [fetcher where:[NSPredicate predicateWithFormat:@"age > 18 AND city == %@", city]]
+    let city = "Oslo"
+    let predicate = #Predicate<User> { $0.age > 18 && $0.city == city }
+    Check.equal(try User.where(predicate).count(), 2, "a predicate")
+
     // [fetcher only:@"name", @"age", nil]
     let parts = try User.all.sorted(by: \.age).select(\.name, \.age).limit(1).fetch()
     Check.equal(parts.first?.0, "Cy", "only some fields")

@@ -35,15 +35,73 @@ enum MagicalRecordSeed {
     }
   }
 
+  /// The same collection with another type of a property, as a later version of the program has it.
+  enum Later {
+    struct Person: Record {
+      var id = RecordID<Person>()
+      var name: Int
+    }
+  }
+
   static func run() async throws {
-    let store = try Store.temporary(for: Person.self, Company.self)
-    defer { store.close() }
+    // [MagicalRecord setupAutoMigratingCoreDataStack], and the log of MagicalRecord
+    let lines = Lines()
+    var options = Store.Options()
+    options.logLevel = .trace
+    options.log = { lines.add("\($0)") }
+    let store = try Store.standard(
+      for: Person.self, Company.self, program: "larch-seeds-\(UUID())", options: options)
+    let folder = URL(filePath: store.path).deletingLastPathComponent()
+    defer {
+      store.close()
+      try? FileManager.default.removeItem(at: folder)
+    }
     try await Store.with(store) {
+      try batches()
       try await saving()
       try finding()
       try await importing()
       try await following(store)
     }
+    store.close()
+    try await mismatch(store.path)
+    Check.that(lines.all.contains { $0.contains("verb: fetch") }, "each fetch is in the log")
+    Check.that(lines.all.allSatisfy { !$0.contains("larch.example") }, "and no value")
+  }
+
+  private final class Lines: @unchecked Sendable {
+    private let lock = NSLock()
+    private var lines: [String] = []
+
+    var all: [String] { lock.withLock { lines } }
+    func add(_ line: String) { lock.withLock { lines.append(line) } }
+  }
+
+  private static func batches() throws {
+    // [Person MR_importFromArray:] of objects, MR_deleteAllMatchingPredicate:
+    let people = (1...3).map { Person(name: "P\($0)", email: "p\($0)@larch.example", age: $0) }
+    let saved = try Person.save(contentsOf: people)
+    Check.equal(saved.inserted, 3, "saved together")
+    let again = try Person.save(contentsOf: people + [Person(name: "P4")], matching: \.email)
+    Check.equal(
+      again.changes.map { "\($0)" }.joined(separator: " "),
+      "unchanged unchanged unchanged inserted", "known by their address")
+    let gone = try Person.delete(ids: again.records.map(\.id))
+    Check.equal(gone.deleted, 4, "deleted together")
+  }
+
+  private static func mismatch(_ path: String) async throws {
+    // A debug build of MagicalRecord deletes a store whose model has changed. Here it is moved aside.
+    try Check.refuses(.schemaMismatch, "another type of a property") {
+      _ = try Store(at: path, for: Later.Person.self)
+    }
+    var options = Store.Options()
+    options.onMismatch = .moveAside
+    let store = try Store(at: path, for: Later.Person.self, options: options)
+    defer { store.close() }
+    Check.that(
+      store.movedAside.map { FileManager.default.fileExists(atPath: $0) } ?? false,
+      "the old file is kept")
   }
 
   private static func saving() async throws {
@@ -143,5 +201,6 @@ enum MagicalRecordSeed {
     // [Person MR_truncateAll]
     try await Person.erase()
     Check.equal(try Person.all.count(), 0, "truncated")
+    _ = try await Person(name: "Gus").saved(in: store)
   }
 }
