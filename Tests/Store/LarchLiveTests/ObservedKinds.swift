@@ -88,6 +88,10 @@ struct AnyObserver {
       AnyObserver("closure filter", store, Owner.all.filter { $0.age % 2 == 0 }),
       AnyObserver(
         "sorted", store, Owner.where { $0.age < 7 }.sorted(by: \.name, .descending)),
+      AnyObserver(
+        "predicate", store, Owner.where(#Predicate<Owner> { $0.city == "Rome" && $0.age > 3 })),
+      AnyObserver(
+        "evaluated predicate", store, Owner.where(#Predicate<Owner> { $0.age % 3 == 1 })),
       AnyObserver("nothing", store, Owner.where { $0.age > 5 && $0.age < 3 }),
       AnyObserver("unique", store, Pet.where { $0.name == "p7" }),
       AnyObserver("id", store, Tag.where { $0.id == "t3" }),
@@ -121,6 +125,12 @@ struct AnyObserver {
       AnyObserver(
         "family", store,
         Family<any Record>(Owner.all.sorted(by: \.name), Pet.all.sorted(by: \.name)).limit(9)),
+      AnyObserver(
+        "groups", store,
+        Owner.where { $0.age > 2 }.grouped(by: \.city).select(.count, .max(\.age), .min(\.name))),
+      AnyObserver(
+        "sorted groups", store,
+        Owner.all.grouped(by: \.city).select(.min(\.age)).sorted { $0.key > $1.key }.limit(2)),
       AnyObserver("left out", store, Owner.where { $0.age > 3 }.leavingOut(\.name, as: "")),
       AnyObserver(
         "join", store, Pet.where { $0.weight > 4 }.joined(with: Owner.all, on: \.ownerID)),
