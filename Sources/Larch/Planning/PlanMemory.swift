@@ -11,11 +11,15 @@
 /// It belongs to one thread at a time.
 final class PlanMemory {
   private static let slots = 64
-  /// Each outline has one place, which the last outline with that place keeps.
+  /// An outline is at its place or soon behind it, so that two with one place do not drive each other out.
+  private static let ways = 4
   @exclusivity(unchecked) private var known = [Known?](repeating: nil, count: PlanMemory.slots)
+  /// Which of its places an outline takes when all are taken: another one each time.
+  private var leaving = 0
 
   /// The start of the plans of one outline.
   final class Known {
+    let hash: UInt
     let schema: CollectionSchema
     let usable: UInt64
     let outline: QueryOutline
@@ -27,8 +31,10 @@ final class PlanMemory {
     let matches: [IndexMatch]?
 
     init(
-      _ planner: Planner, _ outline: QueryOutline, _ scan: ScanOutline?, _ matches: [IndexMatch]?
+      _ hash: UInt, _ planner: Planner, _ outline: QueryOutline, _ scan: ScanOutline?,
+      _ matches: [IndexMatch]?
     ) {
+      self.hash = hash
       schema = planner.schema
       usable = planner.usable
       self.outline = outline
@@ -41,10 +47,29 @@ final class PlanMemory {
   /// The bytes of a key that is asked for without a plan.
   @exclusivity(unchecked) var keyWriter = KeyWriter()
 
-  /// What is known of an outline; nil if it is new.
+  /// What is known of an outline with this hash; nil if it is new.
   subscript(hash: UInt) -> Known? {
-    get { known[Int(hash % UInt(PlanMemory.slots))] }
-    set { known[Int(hash % UInt(PlanMemory.slots))] = newValue }
+    for step in 0..<PlanMemory.ways {
+      guard let found = known[place(hash, step)] else { return nil }
+      if found.hash == hash { return found }
+    }
+    return nil
+  }
+
+  func keep(_ new: Known) {
+    for step in 0..<PlanMemory.ways {
+      let place = place(new.hash, step)
+      if let old = known[place], old.hash != new.hash { continue }
+      known[place] = new
+      return
+    }
+    known[place(new.hash, leaving & (PlanMemory.ways - 1))] = new
+    leaving &+= 1
+  }
+
+  @inline(__always)
+  private func place(_ hash: UInt, _ step: Int) -> Int {
+    Int((hash &+ UInt(step)) % UInt(PlanMemory.slots))
   }
 }
 
@@ -71,7 +96,7 @@ extension Planner {
       if let outline = QueryOutline(filter, query, need, traits) {
         let scan = task.settledOutline(query)
         let matches = scan == nil ? task.settledMatches(query) : nil
-        memory[hash] = PlanMemory.Known(self, outline, scan, matches)
+        memory.keep(PlanMemory.Known(hash, self, outline, scan, matches))
       }
       return try task.choose(statistics)
     }

@@ -64,6 +64,32 @@ struct PlanMemoryTests {
     }
   }
 
+  @Test("Outlines with the same place do not drive each other out")
+  func places() throws {
+    let planner = Planner(schema: try SchemaCompiler.compile(PlanPerson.self), usable: .max)
+    let query = PlanPerson.where { $0.age == 3 }.details
+    let filter = try query.filter.normalized()
+    let traits = try #require(QueryOutline.traits(query, .records, wanted: nil))
+    func keep(_ hash: UInt) throws -> PlanMemory.Known {
+      let outline = try #require(QueryOutline(filter, query, .records, traits))
+      let known = PlanMemory.Known(hash, planner, outline, nil, nil)
+      memory.keep(known)
+      return known
+    }
+    let hashes: [UInt] = [7, 71, 135, 199]
+    let known = try hashes.map(keep)
+    for (hash, known) in zip(hashes, known) { #expect(memory[hash] === known) }
+    // One that is planned again takes its own place.
+    let again = try keep(71)
+    #expect(memory[71] === again && memory[7] === known[0] && memory[199] === known[3])
+    // Of five, one is forgotten.
+    let fifth = try keep(263)
+    #expect(memory[263] === fifth)
+    #expect(hashes.count { memory[$0] != nil } == 3)
+    // The places of one are not those of all.
+    #expect(memory[8] == nil && memory[70] == nil)
+  }
+
   @Test("Usual queries are known when they are asked again, with any constant")
   func usual() throws {
     let simulator = try PlanSimulator([PlanPerson(name: "Ada", age: 36, city: "London")])
