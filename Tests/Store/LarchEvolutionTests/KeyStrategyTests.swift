@@ -177,6 +177,8 @@ import Testing
     #expect(try person.value(named: "birth_year") == 1957)
     #expect(try person.value(named: "work_address.zip_code").string == "z7")
     #expect(try person.value(named: "work_address.street_name") == .null)
+    #expect(try person.value(named: "work_address.street_name").isNil)
+    #expect(try !person.value(named: "last_name").isNil)
     #expect(try person.value(named: "mark_list") == [["givenBy": "m7"]])
     #expect(try person.value(named: "score_table.firstTry") == 7)
     #expect(try person.value(named: "score_table.nobody") == .null)

@@ -188,6 +188,16 @@ import Testing
       try store.fetch(
         Book.where(matching: ["id": one.id, "home_city": one.value(named: "home_city")])) == [one])
     #expect(try store.count(Book.where(matching: [:])) == books.count)
+    // A range encodes its bounds as a list, which would mean one of them.
+    let ranges: [any Sendable] = [2...4, 2..<4, 2..., ..<4, ...4]
+    for range in ranges {
+      do {
+        _ = try Book.where(matching: ["page_count": range])
+        Issue.record("\(range) was taken")
+      } catch let error as LarchError {
+        #expect(error.code == .invalidQuery && error.message.contains("A range"))
+      }
+    }
     #expect(try store.count(Book.where(matching: ["page_count": [Int]()])) == 0)
     #expect(
       try store.fetch(Book.where { $0.pageCount > 3 }.where(matching: ["home_city": "Oslo"]))

@@ -38,7 +38,7 @@ struct BatchGuideTests {
 
     // Each takes the place of the record with the same e-mail, or is inserted.
     let synced = try store.save(contentsOf: fromElsewhere, matching: \.email)
-    print(synced.changes)  // [.updated, .inserted]
+    print(synced.changes)  // [updated, inserted]
 
     let gone = try store.delete(Person.self, ids: people.map(\.id) + [99])
     print(gone.deleted, gone.missing)  // 3 [99]
@@ -48,6 +48,7 @@ struct BatchGuideTests {
     // end snippet
     #expect(saved.description == "3 inserted, 0 updated, 0 unchanged")
     #expect(synced.changes == [.updated, .inserted])
+    #expect("\(synced.changes)" == "[updated, inserted]")
     #expect(gone.deleted == 3 && gone.missing == [99])
     #expect(grown.updated == 1 && grown.unchanged == 0)
   }

@@ -38,6 +38,9 @@ public enum FieldValue: Hashable, Sendable {
 }
 
 extension FieldValue {
+  /// Whether it is nil. A comparison with the literal `nil` would ask whether there is a `FieldValue`.
+  public var isNil: Bool { self == .null }
+
   /// A value as it is in the file.
   ///
   /// - Throws: `.corrupted` for bytes that are not a value.

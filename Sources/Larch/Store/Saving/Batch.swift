@@ -8,6 +8,17 @@ public enum SavedChange: Sendable, Hashable, CaseIterable {
   case unchanged
 }
 
+extension SavedChange: CustomStringConvertible {
+  /// Its name.
+  public var description: String {
+    switch self {
+    case .inserted: "inserted"
+    case .updated: "updated"
+    case .unchanged: "unchanged"
+    }
+  }
+}
+
 /// The result of ``RecordWriting/save(contentsOf:progress:)``.
 public struct SavedBatch<R: Record>: Sendable {
   /// The records as they are stored, in the order of the batch: with their ids, and the changes of
@@ -52,6 +63,16 @@ public struct DeletedBatch<R: Record>: Sendable {
   public internal(set) var deleted = 0
   /// The ids of the batch that no record had, each once, in their order.
   public internal(set) var missing: [R.ID] = []
+}
+
+extension UpdatedBatch: CustomStringConvertible {
+  /// The counts on one line.
+  public var description: String { "\(updated) updated, \(unchanged) unchanged" }
+}
+
+extension DeletedBatch: CustomStringConvertible {
+  /// The counts on one line.
+  public var description: String { "\(deleted) deleted, \(missing.count) missing" }
 }
 
 /// The progress of a batch.

@@ -50,6 +50,9 @@ struct RecordPart<R: Record>: DraftPart {
       {
         record = try state.rebased(on: stored).record
       }
+      // Records were compared as they are stored, versions included. A draft that was replaced as a
+      // whole may have another version.
+      try tx.takeStoredVersion(into: &record)
       try tx.update(&record)
     default: break
     }

@@ -66,6 +66,8 @@ public enum ConflictResolution: Hashable, Sendable {
 /// The stored record of a conflict.
 struct StoredSide<R: Record>: Sendable {
   let record: R?
+  /// What the edits began with when the conflict was found; nil for a record that was not stored.
+  let base: R?
   let version: VersionDeclaration<R>?
 }
 
@@ -91,7 +93,8 @@ extension Draft {
     return DraftConflict(
       draft: self, kind: kind, mine: mine, theirs: theirs, clashes: clashes,
       isMergeable: kind == .changed && change == .updated && clashes.isEmpty,
-      stored: StoredSide(record: stored, version: declarations.version))
+      stored: StoredSide(
+        record: stored, base: state.isStored ? state.origin : nil, version: declarations.version))
   }
 
   /// The stored properties that the edits and somebody else changed, to different values.
@@ -111,6 +114,8 @@ extension Draft {
 
   func settle(_ conflict: DraftConflict, by resolution: ConflictResolution) throws {
     guard let side = conflict.stored as? StoredSide<R> else { return }
+    let isCurrent = side.base.map { state.isStored && state.isSame($0, state.origin) }
+    guard isCurrent ?? !state.isStored else { throw outdated }
     guard let change = state.change else {
       // Its edits were taken back meanwhile, so there is nothing to keep.
       return take(side.record.map { DraftState(stored: $0) } ?? DraftState(absent: state.record))
@@ -133,6 +138,16 @@ extension Draft {
       next = try state.rebased(on: stored)
     }
     self.change(to: next)
+  }
+
+  private var outdated: LarchError {
+    LarchError(
+      .conflict,
+      "The conflict is out of date, since the draft was resolved, committed or read again; `conflicts()` has those of now."
+    ) {
+      $0.collection = collection
+      $0.id = idText
+    }
   }
 
   private func cannotMerge(with stored: R?) throws -> LarchError {

@@ -29,7 +29,7 @@ extension UnitOfWork {
   /// more before the commit, there is a new conflict.
   ///
   /// - Throws: `.conflict` for a merge where the same property was changed to different values, or
-  ///   where one side deleted or inserted the record; `.foreignDraft` for a conflict of another
+  ///   where one side deleted or inserted the record, and for a conflict that is out of date; `.foreignDraft` for a conflict of another
   ///   unit. The draft is as it was then.
   /// - Complexity: the encoding of the records.
   public func resolve(_ conflict: DraftConflict, by resolution: ConflictResolution) throws {

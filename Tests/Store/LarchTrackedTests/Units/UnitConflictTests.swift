@@ -80,6 +80,42 @@ import Testing
     }
   }
 
+  @Test func aConflictThatIsOutOfDateIsRefused() throws {
+    let draft = try edited("a") { $0.name = "mine" }
+    try elsewhere(draft.id) { $0.name = "theirs" }
+    let conflict = try #require(try work.conflicts().first)
+    try work.resolve(conflict, by: .keepMine)
+    #expect(code { try work.resolve(conflict, by: .takeTheirs) } == .conflict)
+    // Undone, it is the conflict of now again.
+    work.undo()
+    try work.resolve(conflict, by: .keepMine)
+    try work.commit()
+    #expect(code { try work.resolve(conflict, by: .takeTheirs) } == .conflict)
+    #expect(draft.name == "mine" && !draft.hasChanges)
+    #expect(try store.find(Entry.self, draft.id)?.name == "mine")
+  }
+
+  @Test func aDraftThatIsReplacedAsAWholeHasTheStoredVersion() throws {
+    let folder = try work.insert(Folder(name: "f"))
+    let file = try work.insert(File(name: "a", folderID: folder.id))
+    try work.commit()
+    #expect(file.version == 1)
+    file.record = File(id: file.id, name: "b", folderID: folder.id)
+    try work.commit()
+    #expect(file.version == 2)
+    // Deleted, and inserted again under its id.
+    try work.delete(file)
+    try work.insert(File(id: file.id, name: "c", folderID: folder.id))
+    #expect(try work.conflicts().isEmpty)
+    try work.commit()
+    #expect(try store.find(File.self, file.id)?.name == "c")
+    #expect(file.version == 3)
+    // Another's change is a conflict nevertheless.
+    try store.update(File.where { $0.id == file.id }) { $0.size = 4 }
+    file.record = File(id: file.id, name: "d", folderID: folder.id)
+    #expect(code { try work.commit() } == .conflict)
+  }
+
   @Test func keepingMineOverwrites() throws {
     let draft = try edited("a") { $0.name = "mine" }
     try elsewhere(draft.id) {
