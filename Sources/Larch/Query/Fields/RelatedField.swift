@@ -51,7 +51,7 @@ public struct RelatedRecords<Root: Record, Target: Record>: Sendable {
 ///
 /// Its properties are fields. They have a value if the record exists, and are nil if it does not,
 /// like those of `companies[person.companyID]?`: `$0.company.name != "Acme"` is also true for
-/// people without a company. Use ``matches(_:)`` for several conditions on the same record.
+/// people without a company. Use `matches { … }` for several conditions on the same record.
 @dynamicMemberLookup
 public struct RelatedRecord<Root: Record, Target: Record>: Sendable {
   private let wrap: RelatedWrap

@@ -12,7 +12,7 @@ extension Record {
   ///
   /// The answer is that of `predicate.evaluate(record)` for each record. Comparisons of properties
   /// with constants, and what joins them, use indexes like a closure; the rest is evaluated on the
-  /// decoded records that pass. ``ReadTransaction/explain(_:)`` shows what is evaluated. Nothing is
+  /// decoded records that pass. ``RecordReading/explain(_:counting:running:)`` shows what is evaluated. Nothing is
   /// read until you run the query. Then it throws `.invalidQuery` if the predicate throws an error for
   /// a record, for example since it unwraps nil.
   ///

@@ -3,7 +3,7 @@
 // results, not records.
 
 extension Selection {
-  /// Keeps only the records that also meet the condition. See ``Query/where(_:)``.
+  /// Keeps only the records that also meet the condition. See `Query.where(_:)`.
   public func `where`<Condition: FilterExpression>(
     _ condition: (Fields<R>) -> Condition
   ) -> Selection where Condition.Root == R {
