@@ -29,8 +29,8 @@ final class MapKey {
 
   /// The child with these bytes.
   ///
-  /// - Parameter hint: where it may be; afterwards the place behind it, since elements usually have
-  ///   their keys in one order.
+  /// - Parameter hint: where to look first. Elements usually have their keys in the same order, so this
+  ///   is set to the place after the child that was found.
   func find(_ key: UnsafeRawBufferPointer, _ hint: inout Int) -> MapKey? {
     for step in 0..<children.count {
       var place = hint + step

@@ -36,18 +36,14 @@ final class OpenElement<R: Record>: AnyOpenElement {
     }
     let own = try saver.decoder.value(R.ID.self, at: [filling.idKey], of: input)
     if let own, !own._isUnassigned { return own }
-    guard var id = filling.newID?() as? R.ID else {
-      throw LarchError(
-        .idUnassigned, "The id has no value and its type cannot be assigned one; give it one."
-      ) { $0.collection = R.collectionName }
-    }
-    if id._isUnassigned {
+    if var id = filling.newID?() as? R.ID {
+      if !id._isUnassigned { return id }
       let number = try tx.writer.nextID(in: try tx.context.collection(of: R.self))
-      guard R.ID.keyCoding.assign(number, to: &id) else {
-        preconditionFailure("The store assigns ids of this type.")
-      }
+      if R.ID.keyCoding.assign(number, to: &id) { return id }
     }
-    return id
+    throw LarchError(
+      .idUnassigned, "The id has no value and its type cannot be assigned one; give it one."
+    ) { $0.collection = R.collectionName }
   }
 }
 

@@ -270,10 +270,12 @@ final class RecordImporter<R: Record> {
       plan.note(decoder.unknownKeys, &tally)
       return Saved(change: change, tally: tally)
     case .source(let bytes):
+      // `element(at:_:)` makes these only with a plan, which stays until the end of the import.
       guard let plan else { preconditionFailure("Only a map makes such an element.") }
       var tally = MapTally()
       let saved = try bytes.withUnsafeBytes { try plan.save($0, saver, in: tx, &tally) }
       guard case .saved(_, let change) = saved else {
+        // An element is open only for one inside it, and this one is inside none.
         preconditionFailure("No element is around this one.")
       }
       return Saved(change: change, tally: tally)

@@ -11,7 +11,8 @@
 /// It belongs to one thread at a time.
 final class PlanMemory {
   private static let slots = 64
-  /// An outline is at its place or soon behind it, so that two with one place do not drive each other out.
+  /// The hash of an outline gives its first place. If another outline is there, one of the next places is
+  /// used, so that two queries with the same first place are both remembered.
   private static let ways = 4
   @exclusivity(unchecked) private var known = [Known?](repeating: nil, count: PlanMemory.slots)
   /// Which of its places an outline takes when all are taken: another one each time.

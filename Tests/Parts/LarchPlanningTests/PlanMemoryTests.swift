@@ -64,7 +64,7 @@ struct PlanMemoryTests {
     }
   }
 
-  @Test("Outlines with the same place do not drive each other out")
+  @Test("Queries whose outlines have the same place are remembered side by side")
   func places() throws {
     let planner = Planner(schema: try SchemaCompiler.compile(PlanPerson.self), usable: .max)
     let query = PlanPerson.where { $0.age == 3 }.details

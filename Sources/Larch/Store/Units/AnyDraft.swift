@@ -62,7 +62,10 @@ public class AnyDraft: Observable {
   /// Whether there are changes, for the unit, which is no reader of it.
   var isChangedNow: Bool { false }
   func markDeleted() {}
-  func makePart() throws -> any DraftPart { preconditionFailure("overridden by `Draft`") }
+  func makePart() throws -> any DraftPart {
+    // Only Larch makes drafts, each is a `Draft`, and that overrides this.
+    preconditionFailure("\(Self.self) has no part in a commit.")
+  }
   func discard() {}
   func beginCommit() {}
   func endCommit() {}

@@ -219,7 +219,7 @@ struct LinkedTests {
         }
       }
       #expect(try store.verify().isClean)
-      // What is added to the element is told.
+      // The report counts what the link added to the element.
       let told = try take(
         #"{"name":"Ada","email":"a@x","firm":{"name":"Acme","boss":{"email":"a@x","age":1,"odd":2}}}"#,
         map, store)

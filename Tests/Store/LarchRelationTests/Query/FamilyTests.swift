@@ -235,7 +235,7 @@ struct FamilyTests {
   }
 
   // The records that a limit reads in vain are no rows.
-  @Test("A change behind the limit is no new value")
+  @Test("A change beyond the limit does not deliver a new value")
   func observedLimit() throws {
     let store = try Store.temporary(for: Car.self, Truck.self)
     try store.write { tx in

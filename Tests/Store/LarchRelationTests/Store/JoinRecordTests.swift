@@ -163,7 +163,8 @@ struct JoinRecordTests {
       let taggings = try store.fetch(Tagging.all)
       #expect(Set(taggings.map(\.tagID)) == Set(wanted) && taggings.count == Set(wanted).count)
       for tagging in taggings where current[tagging.tagID] != nil {
-        #expect(current[tagging.tagID] == tagging.id, "those that remain are not made anew")
+        #expect(
+          current[tagging.tagID] == tagging.id, "join records that stay are not created again")
       }
       let text = try #require(try store.find(Post.self, post.id)).text
       let gone = current.keys.filter { !wanted.contains($0) }.count

@@ -9,7 +9,7 @@ import Testing
 @Suite struct UnitObservationTests {
   typealias Entry = Units.Entry
 
-  /// Whether a change is told to readers of what `read` reads.
+  /// Whether the change notifies an observer of the properties that `read` reads.
   func isTold(_ read: () -> Void, of change: () throws -> Void) rethrows -> Bool {
     let flag = Locked(false)
     withObservationTracking(read) { flag.withLock { $0 = true } }
