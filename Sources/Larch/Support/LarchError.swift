@@ -176,6 +176,18 @@ extension LarchError.Code {
   /// A migration has not run, and the store is opened in a way that runs none.
   public static let migrationPending = Self(rawValue: "migration_pending")
 
+  // Servers
+  /// The server cannot be reached now; a later attempt may succeed.
+  public static let unavailable = Self(rawValue: "unavailable")
+  /// The server refuses the program: its name, its password, its rights, or its certificate.
+  public static let serverRefused = Self(rawValue: "server_refused")
+  /// The store and its log on the server do not have the same past.
+  public static let diverged = Self(rawValue: "diverged")
+  /// The log on the server was written by a newer version of Larch.
+  public static let newerLog = Self(rawValue: "newer_log")
+  /// What the server sent is no part of a log, or was altered.
+  public static let damagedLog = Self(rawValue: "damaged_log")
+
   // Records
   /// Another record has the same unique value.
   public static let uniqueConflict = Self(rawValue: "unique_conflict")

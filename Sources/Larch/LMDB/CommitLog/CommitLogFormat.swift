@@ -19,39 +19,6 @@ enum CommitLogFormat {
   static let metaSize = PageLayout.metaEnd
 }
 
-/// A checksum of 64 bits. Each step is reversible, so a change of one word always changes the result.
-struct LogChecksum {
-  private(set) var value: UInt64
-
-  init(seed: UInt64) { value = seed }
-
-  /// The start of an epoch: records of other epochs do not fit.
-  init(salt: UInt64, epoch: UInt64) {
-    value = salt
-    add(epoch)
-  }
-
-  @inline(__always)
-  mutating func add(_ word: UInt64) {
-    value = (value ^ word) &* 0x9E37_79B9_7F4A_7C15
-    value = value &<< 29 | value &>> 35
-  }
-
-  mutating func add(_ bytes: UnsafeRawBufferPointer) {
-    var place = 0
-    while place &+ 8 <= bytes.count {
-      add(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)))
-      place &+= 8
-    }
-    var rest = UInt64(bytes.count)
-    while place < bytes.count {
-      rest = rest &<< 8 | UInt64(bytes[place])
-      place &+= 1
-    }
-    add(rest)
-  }
-}
-
 /// One of the two headers: which state of the store is on the disk as a whole, and where the commits
 /// after it are logged.
 struct CommitLogHeader: Equatable {
@@ -152,19 +119,4 @@ struct CommitLogHeader: Equatable {
   func half(of epoch: UInt64) -> Int {
     CommitLogFormat.firstHalf + Int(epoch & 1) * halfSize
   }
-}
-
-/// What a commit did to a tree.
-enum LoggedOperation: UInt8 {
-  case put = 1
-  /// Deletes a key with all its values.
-  case deleteKey = 2
-  /// Deletes one value of a key.
-  case deletePair = 3
-  case empty = 4
-  case drop = 5
-  case create = 6
-
-  /// Kind, number of the tree in the record, length of the key, length of the value.
-  static let headerSize = 1 + 2 + 2 + 4
 }

@@ -85,9 +85,9 @@ struct LogReplay {
     var names: Set<String> = []
     for record in records {
       try halves[record.isSecond ? 1 : 0].withUnsafeBytes { bytes in
-        var reader = RecordReader(
+        let reader = try RecordReader(
           bytes: UnsafeRawBufferPointer(rebasing: bytes[record.range]), path: path)
-        names.formUnion(try reader.trees().map(\.name))
+        names.formUnion(reader.trees.map(\.name))
       }
     }
     return names.count
@@ -98,7 +98,7 @@ struct LogReplay {
     var opened: [String: LMDBDatabase] = [:]
     for record in records {
       try halves[record.isSecond ? 1 : 0].withUnsafeBytes { bytes in
-        var reader = RecordReader(
+        let reader = try RecordReader(
           bytes: UnsafeRawBufferPointer(rebasing: bytes[record.range]), path: path)
         try reader.apply(in: transaction, &opened)
       }
@@ -108,87 +108,35 @@ struct LogReplay {
 
 /// Reads one record. Its checksum is right, but the file may have been made on purpose.
 private struct RecordReader {
-  let bytes: UnsafeRawBufferPointer
-  let path: String
-  private var place = 0
+  private let record: ChangeRecord
+  private let path: String
 
-  init(bytes: UnsafeRawBufferPointer, path: String) {
-    self.bytes = bytes
+  init(bytes: UnsafeRawBufferPointer, path: String) throws {
+    func number<T: FixedWidthInteger>(_ place: Int, _: T.Type) -> Int {
+      Int(T(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: T.self)))
+    }
     self.path = path
+    do {
+      record = try ChangeRecord(
+        bytes, at: CommitLogFormat.recordHeaderSize, trees: number(12, UInt16.self),
+        operations: number(24, UInt32.self))
+    } catch { throw Self.damaged(path) }
   }
 
-  private var damaged: LarchError {
+  private static func damaged(_ path: String) -> LarchError {
     LarchError(
       .corrupted, "The log of the store is damaged; restore a backup, or salvage the store."
     ) { $0.path = path }
   }
 
-  private mutating func take(_ count: Int) throws -> UnsafeRawBufferPointer {
-    guard count <= bytes.count - place else { throw damaged }
-    defer { place += count }
-    return UnsafeRawBufferPointer(rebasing: bytes[place..<place + count])
-  }
+  /// The trees that the record names.
+  var trees: [LogTree] { record.trees }
 
-  private mutating func number<T: FixedWidthInteger>(_: T.Type) throws -> Int {
-    let word = try take(MemoryLayout<T>.size)
-    return Int(T(littleEndian: word.loadUnaligned(as: T.self)))
-  }
-
-  /// The trees that the record names. Its operations follow.
-  mutating func trees() throws -> [(name: String, flags: LMDBDatabase.Flags)] {
-    place = 12
-    let treeCount = try number(UInt16.self)
-    place = CommitLogFormat.recordHeaderSize
-    var trees: [(name: String, flags: LMDBDatabase.Flags)] = []
-    for _ in 0..<treeCount {
-      let flags = LMDBDatabase.Flags(rawValue: UInt32(try number(UInt32.self)))
-      let name = try take(try number(UInt16.self))
-      guard let name = String(validating: name, as: UTF8.self),
-        flags.isSubset(of: [.duplicates, .fixedDuplicates])
-      else { throw damaged }
-      trees.append((name, flags))
+  func apply(in transaction: LMDBTransaction, _ opened: inout [String: LMDBDatabase]) throws {
+    do {
+      try record.apply(in: transaction, &opened)
+    } catch is ChangeRecord.Malformed {
+      throw Self.damaged(path)
     }
-    return trees
-  }
-
-  mutating func apply(
-    in transaction: LMDBTransaction, _ opened: inout [String: LMDBDatabase]
-  ) throws {
-    place = 24
-    let operations = try number(UInt32.self)
-    let trees = try trees()
-    for _ in 0..<operations {
-      guard let operation = LoggedOperation(rawValue: UInt8(try number(UInt8.self))) else {
-        throw damaged
-      }
-      let tree = try number(UInt16.self)
-      let keySize = try number(UInt16.self)
-      let valueSize = try number(UInt32.self)
-      let key = try take(keySize)
-      let value = try take(valueSize)
-      guard tree < trees.count else { throw damaged }
-      let (name, flags) = trees[tree]
-      let database: LMDBDatabase
-      if let known = opened[name] {
-        database = known
-      } else {
-        guard
-          let found = try LMDBDatabase.open(name, flags.union(.create), in: transaction)
-        else { throw damaged }
-        database = found
-        opened[name] = found
-      }
-      switch operation {
-      case .put: try database.put(key, value, in: transaction)
-      case .deleteKey: try database.delete(key, in: transaction)
-      case .deletePair: try database.delete(key, value: value, in: transaction)
-      case .empty: try database.empty(in: transaction)
-      case .drop:
-        try database.drop(in: transaction)
-        opened[name] = nil
-      case .create: break
-      }
-    }
-    guard place == bytes.count else { throw damaged }
   }
 }

@@ -1,0 +1,134 @@
+/// The commits of one store in their order, kept outside of its file.
+///
+/// The log has two parts: *entries*, one for each commit, and the *state*, which is all pairs of all trees
+/// as they were at one of the entries. From the state and the entries after it, a copy of the store can
+/// be made.
+///
+/// The order of commits is decided here and nowhere else: `append` succeeds only at the place after the
+/// newest entry. All methods may be called from any thread, and each blocks until the server has
+/// answered. An error of the server is a `LarchError`: `.unavailable` where a later attempt may succeed.
+/// After an error, an append may have happened; the same append again tells.
+package protocol SharedLog: AnyObject, Sendable {
+  /// Where the log is, for messages. It contains no password.
+  var name: String { get }
+
+  /// What the log has; nil if it was never begun.
+  func head() throws -> LogHead?
+
+  /// Puts a state in the place of everything that the log has, in one step: a failure leaves what was
+  /// there.
+  ///
+  /// - Parameters:
+  ///   - place: the entry at which the copied store is. Later entries follow it.
+  ///   - expected: the newest place that the log has, as far as the caller knows; nil if it was never
+  ///     begun. If it has another one, nothing is changed.
+  ///   - fill: writes the pairs, tree after tree, each in its order.
+  /// - Returns: false if the log has another newest place.
+  func begin(
+    at place: LogPlace, expecting expected: LogPlace?,
+    _ fill: (any LogStateWriter) throws -> Void
+  ) throws -> Bool
+
+  /// Appends entries, of which each follows the one before it, all or none.
+  ///
+  /// It also succeeds if the log has exactly these entries there already: then an earlier attempt
+  /// had succeeded.
+  ///
+  /// - Returns: false if the log does not end where the first entry follows.
+  func append(_ entries: [LogEntry]) throws -> Bool
+
+  /// The entries after a place.
+  ///
+  /// - Parameter limit: how many bytes of changes to read, about. At least one entry is read.
+  func tail(after place: LogPlace, limit: Int) throws -> LogTail
+
+  /// Waits until the log has entries after a position, or until the time has passed. It may return
+  /// early.
+  func wait(after position: UInt64, seconds: Double) throws
+
+  /// Reads the state as it is at one moment, tree after tree, each in its order.
+  ///
+  /// - Returns: the place of the state.
+  func state(_ body: (LogTree, UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws -> Void)
+    throws -> LogPlace
+
+  /// Brings the state up to a position, and deletes the entries before it, which nobody needs any more
+  /// then. The newest entry is kept.
+  ///
+  /// - Returns: the place of the state.
+  func fold(through position: UInt64) throws -> LogPlace
+
+  /// Ends calls that wait, and closes the connections. Later calls throw `.closed`.
+  func close()
+}
+
+/// What a log has.
+package struct LogHead: Equatable, Sendable {
+  package var newest: LogPlace
+  /// The entry at which the state is.
+  package var folded: LogPlace
+  /// The entries after the state.
+  package var entries: Int
+  /// The bytes of their changes.
+  package var bytes: Int
+  /// When the newest entry came, in seconds since 1970 by the clock of the server.
+  package var time: Double
+
+  package init(newest: LogPlace, folded: LogPlace, entries: Int, bytes: Int, time: Double) {
+    self.newest = newest
+    self.folded = folded
+    self.entries = entries
+    self.bytes = bytes
+    self.time = time
+  }
+}
+
+/// What a log has after a place.
+package enum LogTail: Sendable {
+  /// The entries; none if the place is the newest.
+  case entries([LogEntry])
+  /// The log begins after the place: what followed it was folded.
+  case cut
+  /// The log has another entry at the place, or ends before it.
+  case diverged
+}
+
+/// A tree of a store, as it is made anew elsewhere.
+package struct LogTree: Hashable, Sendable {
+  package let name: String
+  /// The flags of LMDB: sorted duplicates, and whether these have one length.
+  package let flags: UInt32
+
+  package init(name: String, flags: UInt32) {
+    self.name = name
+    self.flags = flags
+  }
+
+  /// Whether a key can have several values.
+  package var hasDuplicates: Bool { flags & 0x04 != 0 }
+}
+
+/// Takes the pairs of a state.
+package protocol LogStateWriter: AnyObject {
+  /// Begins a tree. It may stay empty.
+  func begin(_ tree: LogTree) throws
+  /// Adds a pair to the tree that was begun last. Pairs come in the order of keys, then of values.
+  func add(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws
+}
+
+/// A log on a server, to which a store ships its commits or from which it follows those of another one.
+///
+/// The product `LarchPostgres` makes one: `.postgres("postgres://…")`.
+public struct ServerLog: Sendable {
+  /// Where the log is, without a password.
+  public let name: String
+  private let connect: @Sendable () throws -> any SharedLog
+
+  package init(name: String, connect: @escaping @Sendable () throws -> any SharedLog) {
+    self.name = name
+    self.connect = connect
+  }
+
+  /// The log; it connects when it is first used.
+  package func open() throws -> any SharedLog { try connect() }
+}
