@@ -46,11 +46,11 @@ package protocol SharedLog: AnyObject, Sendable {
   /// early.
   func wait(after position: UInt64, seconds: Double) throws
 
-  /// Reads the state as it is at one moment, tree after tree, each in its order.
+  /// Reads the state as it is at one moment, tree after tree, each in its order. Empty trees are begun
+  /// too.
   ///
   /// - Returns: the place of the state.
-  func state(_ body: (LogTree, UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws -> Void)
-    throws -> LogPlace
+  func state(into writer: any LogStateWriter) throws -> LogPlace
 
   /// Brings the state up to a position, and deletes the entries before it, which nobody needs any more
   /// then. The newest entry is kept.
