@@ -182,10 +182,10 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
     return contents.folded
   }
 
-  package func fold(through position: UInt64) throws -> LogPlace {
+  package func fold(through position: UInt64, olderThan seconds: Double) throws -> LogPlace {
     try call { log in
       var contents = try begun(log)
-      try contents.fold(through: position)
+      try contents.fold(through: position, before: Date().timeIntervalSince1970 - seconds)
       log = contents
       return contents.folded
     }
@@ -257,8 +257,10 @@ private struct MemoryLogContents {
     return .entries(found)
   }
 
-  mutating func fold(through position: UInt64) throws {
-    while let entry = entries.first, entry.place.position <= position {
+  mutating func fold(through position: UInt64, before limit: Double) throws {
+    while let entry = entries.first, entry.place.position <= position,
+      entry.time ?? 0 <= limit
+    {
       try entry.changes.withUnsafeBytes { bytes in
         let record = try ChangeRecord(bytes)
         try record.forEach { change in

@@ -52,11 +52,11 @@ package protocol SharedLog: AnyObject, Sendable {
   /// - Returns: the place of the state.
   func state(into writer: any LogStateWriter) throws -> LogPlace
 
-  /// Brings the state up to a position, and deletes the entries before it, which nobody needs any more
-  /// then. The newest entry is kept.
+  /// Brings the state up to the last entry that is older than some seconds and not after a position, and
+  /// deletes the entries up to it, except the newest one of the log.
   ///
   /// - Returns: the place of the state.
-  func fold(through position: UInt64) throws -> LogPlace
+  func fold(through position: UInt64, olderThan seconds: Double) throws -> LogPlace
 
   /// Ends calls that wait, and closes the connections. Later calls throw `.closed`.
   func close()
