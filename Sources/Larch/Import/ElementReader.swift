@@ -187,8 +187,8 @@ extension Dictionary: TextKeyed where Key == String, Value: Decodable {
 // MARK: - Numbers
 
 extension DecodingError {
-  /// The error for a number that does not fit `type`: Foundation reports neither its place nor its
-  /// value.
+  /// The error for a number that does not fit `type`, or a text with bytes that are none: Foundation
+  /// reports neither its place nor its value.
   static func located<T>(
     _ error: any Error, _ type: T.Type, _ path: @autoclosure () -> [any CodingKey],
     _ number: () -> Decimal?
@@ -197,8 +197,12 @@ extension DecodingError {
     // end.
     guard "\(Swift.type(of: error))" == "JSONError" else { return error }
     let text = number().map { "The number \($0)" } ?? "The number"
-    return DecodingError.dataCorrupted(
-      Context(codingPath: path(), debugDescription: "\(text) does not fit \(named(type))."))
+    // A text has no value that does not fit, so its bytes are wrong.
+    let description =
+      type == String.self
+      ? "The text is not valid UTF-8, or has an escape that is no character."
+      : "\(text) does not fit \(named(type))."
+    return DecodingError.dataCorrupted(Context(codingPath: path(), debugDescription: description))
   }
 
   private static func named<T>(_ type: T.Type) -> String {

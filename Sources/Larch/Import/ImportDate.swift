@@ -51,6 +51,17 @@ struct DateReader {
     self.formatter = formatter
   }
 
+  /// Whether dates that are written in the form can be read back, and differ.
+  var canReadWhatItWrites: Bool {
+    guard let formatter else { return true }
+    // 3 February 2001, 14:05:06 and 21 November 2024, 09:47:38, UTC.
+    let texts = [981_209_106.0, 1_732_182_458].map {
+      formatter.string(from: Date(timeIntervalSince1970: $0))
+    }
+    return texts[0] != texts[1]
+      && texts.allSatisfy { text in formatter.date(from: text).map(formatter.string) == text }
+  }
+
   /// Whether the form is a number in JSON.
   var isNumber: Bool {
     switch kind {

@@ -120,7 +120,13 @@ final class MapPlan<R: Record> {
           "A line of an import map has the form of a date, but its property is no `Date`; remove the form.",
           name)
       }
-      return .date(DateReader(date), isCoerced: field.coerces)
+      let reader = DateReader(date)
+      guard reader.canReadWhatItWrites else {
+        throw MapPlan.error(
+          "A line of an import map has a date format that cannot be read back; see the patterns of Unicode, such as `yyyy-MM-dd HH:mm`.",
+          "\(name), \(reader.text)")
+      }
+      return .date(reader, isCoerced: field.coerces)
     }
     guard field.coerces else { return .none }
     guard let kind = CoercedKind(field.value) else {

@@ -62,6 +62,7 @@ struct HostileTextTests {
           + Array("\",\"age\":1},{\"name\":\"ok\",\"age\":1}]".utf8))
       let report = try store.importJSON(Guest.self, from: .data(bad), onError: .skip)
       #expect(report.failures.map(\.index) == [0] && report.inserted == 1)
+      #expect("\(report.failures[0].reason)".contains("The text is not valid UTF-8"))
       for open in ["[", "{\"a\":", "\"", "[\"\\", "{\"name\":[["] {
         let text = String(repeating: open, count: 200_000)
         let report = try store.importJSON(Guest.self, from: .text(text), onError: .skip)

@@ -62,6 +62,14 @@ struct MapCheckTests {
       (ImportMap { Mapped(\.name, from: "a", date: .iso8601) }, "name"),
       (ImportMap { Mapped(\.skillIDs, from: "a", coercing: true) }, "skillIDs"),
       (ImportMap { Mapped(\.birthday, from: "a", coercing: true) }, "birthday"),
+      (
+        ImportMap { Mapped(\.birthday, from: "a", date: .format("never")) },
+        "birthday, a date in the format never"
+      ),
+      (
+        ImportMap { Mapped(\.birthday, from: "a", date: .format("'day'")) },
+        "birthday, a date in the format 'day'"
+      ),
       (ImportMap { Mapped(\.name, from: "") }, ""),
       (ImportMap { Mapped(\.name, from: "a..b") }, "a..b"),
       (ImportMap { Mapped(\.name, from: "a.") }, "a."),
