@@ -49,8 +49,8 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// The test targets by folder of `Tests`: parts of the library alone, a store as a program uses it, the
-// tool and what it reads files with, and the whole against models, peers of itself and failures. Each
+// The test targets by folder of `Tests`: parts of the library alone, a store as a program uses it, stores
+// that others get a copy of, the tool and what it reads files with, and the whole against models, peers of itself and failures. Each
 // with what it needs beside the library and its support for tests, and the folder of files that are no
 // sources.
 let child: [Target.Dependency] = ["LarchCrashSupport", "LarchChild"]
@@ -90,6 +90,13 @@ let tests: [(folder: String, targets: [Tests])] = [
       ("LarchSpaceTests", child, []),
       ("LarchLogTests", [], []),
       ("LarchLiveTests", child + ["LarchInspection"], []),
+    ]
+  ),
+  (
+    "Sharing",
+    [
+      ("LarchMirrorTests", [], []),
+      ("LarchOutboxTests", child + ["LarchInspection", "CLMDB"], []),
     ]
   ),
   (

@@ -54,12 +54,13 @@ Execution/Rows: Filters Related Running Sorting
 Execution/Running: Filters Related Rows Sorting
 Execution/Sorting: Filters Related Rows
 LMDB/Access: Environment
-LMDB/CommitLog: Access Environment Files
-LMDB/Environment: Access CommitLog Files Observing Reading Writing
+LMDB/CommitLog: Access Environment Files Outbox Writing
+LMDB/Environment: Access CommitLog Files Observing Outbox Reading Writing
 LMDB/Files: Access Environment
 LMDB/Observing: Access Environment Files Reading
+LMDB/Outbox: Access CommitLog Environment Files Reading Writing
 LMDB/Reading: Access Environment Files
-LMDB/Writing: Access CommitLog Environment Files Reading
+LMDB/Writing: Access CommitLog Environment Files Outbox Reading
 Coding/Codable: Evolution Format Memberwise TypeFacts
 Coding/Evolution: Codable Format TypeFacts
 Coding/Format: Codable Evolution TypeFacts

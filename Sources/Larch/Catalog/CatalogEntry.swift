@@ -84,6 +84,9 @@ package struct StoredCollection: Equatable, Sendable {
 struct StoredFormat: Equatable, Sendable {
   /// The format that this version of Larch writes.
   static let current: UInt16 = 1
+  /// The format of a store with an outbox: a program that does not know it would write without
+  /// recording what it writes.
+  static let withOutbox: UInt16 = 2
 
   /// The format the file was written in.
   var version: UInt16 = StoredFormat.current
@@ -106,7 +109,7 @@ struct StoredFormat: Equatable, Sendable {
     var reader = StoredReader(bytes)
     version = try reader.integer()
     minimumReader = try reader.integer()
-    guard minimumReader <= StoredFormat.current else {
+    guard minimumReader <= StoredFormat.withOutbox else {
       throw LarchError(
         .newerFormat,
         "The store was written by a newer version of Larch; update Larch to open it."

@@ -1,6 +1,6 @@
 /// Learns what a transaction reads and writes, tree by tree.
 ///
-/// A transaction has a watcher only if somebody observes the store, or if its commit is logged. All
+/// A transaction has a watcher only if somebody observes the store, or if its commit is recorded. All
 /// reads and writes of LMDB are in a few functions of `LMDB/Access`, and each of them tests whether
 /// there is one. That is the lowest place that everything passes: saves, deletions, cascades, imports,
 /// migrations and repairs. So no path can forget to tell, and the test is all that other transactions
@@ -31,7 +31,7 @@ package class TransactionWatcher {
     forEach: ((UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool) throws(E) -> Void
   ) throws(E) {}
 
-  // MARK: What the commit log keeps
+  // MARK: What is recorded
 
   // Each of these comes before the change, whose key may lie in a page that it moves.
 
@@ -54,7 +54,7 @@ package class TransactionWatcher {
   /// A tree is about to be emptied, or deleted.
   func willEmpty(_ tree: UInt32, drops: Bool) {}
 
-  /// A tree was opened, and created if it was not there.
+  /// A tree was created.
   func didCreate(_ tree: UInt32) {}
 
   /// The change of the last call did not happen.

@@ -122,6 +122,9 @@ package protocol LogStateWriter: AnyObject {
 public struct ServerLog: Sendable {
   /// Where the log is, without a password.
   public let name: String
+  /// How long entries are kept, an hour by default: a store can be restored to each of its commits in
+  /// that time, and a follower that was away for longer fetches the whole store again.
+  public var history = Duration.seconds(3600)
   private let connect: @Sendable () throws -> any SharedLog
 
   package init(name: String, connect: @escaping @Sendable () throws -> any SharedLog) {

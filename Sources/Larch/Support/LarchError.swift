@@ -205,6 +205,8 @@ extension LarchError.Code {
   public static let decodingFailed = Self(rawValue: "decoding_failed")
   /// The record is larger than a value may be.
   public static let recordTooLarge = Self(rawValue: "record_too_large")
+  /// A write changes more than one entry of a mirror's log can hold.
+  public static let commitTooLarge = Self(rawValue: "commit_too_large")
   /// The record breaks rules that its schema declares: see ``LarchError/validationErrors``.
   public static let invalid = Self(rawValue: "invalid")
   /// Hooks that save or delete records call each other without end.

@@ -50,6 +50,12 @@ extension LogMessage.Event {
   /// An observation ended with an error that it had no `onError` for.
   public static let observationFailed = Self(rawValue: "observation_failed")
 
+  // Servers
+  /// The mirror of a store cannot reach its server, or has stopped.
+  public static let mirrorFailed = Self(rawValue: "mirror_failed")
+  /// The whole store is sent to its log.
+  public static let mirrorCopying = Self(rawValue: "mirror_copying")
+
   // Coding
   /// A record was coded differently by the `Codable` of its type, although the type had passed the
   /// proof of ``Store/Options/provesCoding``. From then on the program codes the type through its
@@ -64,6 +70,8 @@ extension LogMessage.Event {
   /// The store should be excluded from backups (``Store/Options/isExcludedFromBackup``), but has no
   /// mark: the platform has none, or refused it.
   public static let notExcludedFromBackup = Self(rawValue: "not_excluded_from_backup")
+  /// What waited to be shipped to a mirror was dropped; a copy of the whole store follows.
+  public static let outboxDropped = Self(rawValue: "outbox_dropped")
   /// A backup of the store was made.
   public static let backedUp = Self(rawValue: "backed_up")
   /// A store was restored from a backup.

@@ -42,6 +42,11 @@ package struct LMDBDatabase: Sendable, Hashable {
     _ name: String?, _ flags: Flags = [], in transaction: LMDBTransaction
   ) throws(LMDBError) -> LMDBDatabase? {
     var handle: UInt32 = 0
+    var isNew = false
+    if transaction.isWatched, let name, flags.contains(.create) {
+      // Only what is made is a change.
+      isNew = try !exists(name, in: transaction)
+    }
     let code: Int32 =
       if let name {
         name.withCString { mdb_dbi_open(transaction.pointer, $0, flags.rawValue, &handle) }
@@ -56,9 +61,26 @@ package struct LMDBDatabase: Sendable, Hashable {
       let environment = LMDBEnvironment.of(transaction)
       environment?.treeNames.withLock { $0[handle] = name }
       environment?.treeFlags.withLock { $0[handle] = stored }
-      if flags.contains(.create), transaction.isWatched { transaction.watcher?.didCreate(handle) }
+      if isNew { transaction.watcher?.didCreate(handle) }
     }
     return LMDBDatabase(handle: handle)
+  }
+
+  /// Whether a snapshot has a database of this name: one search in the tree of all names.
+  static func exists(
+    _ name: String, in transaction: LMDBTransaction
+  ) throws(LMDBError) -> Bool {
+    // The unnamed database always exists; this only gets its handle, which costs nothing.
+    guard let names = try open(nil, in: transaction) else { return false }
+    var name = name
+    let code = name.withUTF8 { bytes in
+      var key = MDB_val(UnsafeRawBufferPointer(bytes))
+      var value = MDB_val()
+      return mdb_get(transaction.pointer, names.handle, &key, &value)
+    }
+    if code == MDB_NOTFOUND { return false }
+    try LMDBError.check(code, "mdb_get")
+    return true
   }
 
   /// The value of the key, or the first of several; nil if there is none. The bytes are valid until

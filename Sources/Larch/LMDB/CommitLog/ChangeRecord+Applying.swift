@@ -1,10 +1,13 @@
 extension ChangeRecord {
   /// Makes the changes.
   ///
-  /// - Parameter opened: the trees that were opened before, by name.
+  /// - Parameters:
+  ///   - opened: the trees that were opened before, by name.
+  ///   - keepsHandles: whether others use the file, so that a tree that is to be deleted is only emptied.
   /// - Throws: `Malformed` if the bytes are no record; then a part of the changes was made.
   func apply(
-    in transaction: LMDBTransaction, _ opened: inout [String: LMDBDatabase]
+    in transaction: LMDBTransaction, _ opened: inout [String: LMDBDatabase],
+    keepsHandles: Bool = false
   ) throws {
     try forEach { change in
       let tree = trees[change.tree]
@@ -23,6 +26,7 @@ extension ChangeRecord {
       case .deleteKey: try database.delete(change.key, in: transaction)
       case .deletePair: try database.delete(change.key, value: change.value, in: transaction)
       case .empty: try database.empty(in: transaction)
+      case .drop where keepsHandles: try database.empty(in: transaction)
       case .drop:
         try database.drop(in: transaction)
         opened[tree.name] = nil
@@ -30,4 +34,7 @@ extension ChangeRecord {
       }
     }
   }
+
+  /// Checks that the record is whole.
+  func check() throws { try forEach { _ in } }
 }

@@ -37,8 +37,8 @@ final class CommitLog: @unchecked Sendable {
   let file: CommitLogFile
   let handle: OpaquePointer
   let mark: LogMark
-  /// The record of the write that runs. Used only by the thread that has the write lock.
-  let write: LoggedWrite
+  /// Has the record of the write that runs. Used only by the thread that has the write lock.
+  let recorder: WriteRecorder
 
   let mutex = SystemMutex()
   /// Signalled when a checkpoint is requested or complete, and at the end.
@@ -74,15 +74,14 @@ final class CommitLog: @unchecked Sendable {
 
   init(
     file: CommitLogFile, handle: OpaquePointer, mark: LogMark, header: CommitLogHeader,
-    limits: CommitLogLimits,
-    describe: @escaping (UInt32) -> (name: String, flags: UInt32)?
+    limits: CommitLogLimits, recorder: WriteRecorder
   ) {
     self.file = file
     self.handle = handle
     self.mark = mark
     self.header = header
     self.limits = limits
-    write = LoggedWrite(limit: limits.record, describe: describe)
+    self.recorder = recorder
   }
 
   /// Whether the disk failed, so that the store must be opened again.
@@ -106,7 +105,7 @@ final class CommitLog: @unchecked Sendable {
   /// the flush all since the last one would be. One flush is also what a relaxed commit costs without
   /// a log.
   func commit(_ transaction: LMDBTransaction) throws(LMDBError) {
-    guard write.hasChanged else {
+    guard recorder.hasChanged else {
       // LMDB writes nothing.
       return try transaction.commit()
     }
@@ -116,7 +115,7 @@ final class CommitLog: @unchecked Sendable {
     var hasEnded = false
     do throws(LMDBError) {
       if state == .failed { throw failure ?? LMDBError(EIO, "fdatasync") }
-      guard var record = write.finish(number: id), record.count <= limits.halfSize else {
+      guard var record = self.record(of: id) else {
         try endUse()
         setFlushing(true)
         hasEnded = true
@@ -154,6 +153,22 @@ final class CommitLog: @unchecked Sendable {
     // The thread waits for the next pause.
     if commits == 1 { changed.broadcast() }
     noteReplaced(by: id)
+  }
+
+  /// The record of the transaction, without its checksum; nil if it is too long: then the flushes of LMDB
+  /// cost less.
+  private func record(of id: UInt64) -> [UInt8]? {
+    guard recorder.size <= limits.record else { return nil }
+    let made = recorder.record(headerSize: CommitLogFormat.recordHeaderSize) {
+      header, trees, operations in
+      header.storeBytes(of: UInt16(trees).littleEndian, toByteOffset: 12, as: UInt16.self)
+      header.storeBytes(of: id.littleEndian, toByteOffset: 16, as: UInt64.self)
+      header.storeBytes(of: operations.littleEndian, toByteOffset: 24, as: UInt32.self)
+    }
+    guard var record = made, record.count <= limits.halfSize else { return nil }
+    let length = UInt32(record.count).littleEndian
+    record.withUnsafeMutableBytes { $0.storeBytes(of: length, toByteOffset: 8, as: UInt32.self) }
+    return record
   }
 
   /// Puts the checksum into a record, which also depends on all records before it.

@@ -76,13 +76,8 @@ extension LMDBEnvironment {
       try mark.name(identity)
       try StoreLocation(path).flushDirectory()
       return CommitLog(
-        file: file, handle: handle, mark: mark, header: header, limits: options.logLimits
-      ) { [unowned self] tree in
-        guard let name = treeNames.withLock({ $0[tree] }),
-          let flags = treeFlags.withLock({ $0[tree] })
-        else { return nil }
-        return (name, flags)
-      }
+        file: file, handle: handle, mark: mark, header: header, limits: options.logLimits,
+        recorder: recorder)
     } catch {
       file.remove()
       file.close()
@@ -96,18 +91,6 @@ extension LMDBEnvironment {
     defer { log.close() }
     guard let header = try? log.header(), header.state != .clean else { return nil }
     return (CommitLogFormat.firstHalf + 2 * header.halfSize, header.checkpoint)
-  }
-
-  /// Who learns of a write that begins.
-  @inline(__always)
-  func beginWatching() -> TransactionWatcher? {
-    commitLog == nil ? changes.begin() : beginLogging()
-  }
-
-  @inline(never)
-  private func beginLogging() -> TransactionWatcher? {
-    commitLog?.write.begin(observer: changes.begin())
-    return commitLog?.write
   }
 
   /// Ends the log, and closes an environment. Then the store is whole by itself.

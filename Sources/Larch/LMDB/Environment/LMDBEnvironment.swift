@@ -26,6 +26,7 @@ package enum LMDBDurability: Int, Sendable, Comparable {
 /// | `MapSize` | the address space of the file | the write lock |
 /// | `FileSwap` | whether another file has replaced this one | the write lock |
 /// | `IDAllocator` | the ids that were assigned to records | the write lock |
+/// | `Outbox` | what is known of the outbox in the file | the write lock |
 /// | `ChangeHub` | what commits change, and who listens | the write lock and its mutex |
 /// | `CommitWatch` | the commits of other processes, while somebody listens | its mutex |
 /// | `CommitLog` | the log of small commits, if there is one | its mutex |
@@ -36,7 +37,7 @@ package enum LMDBDurability: Int, Sendable, Comparable {
 /// **Lock order.** The write lock comes first: no thread waits for it with a mutex held. Then come
 /// the mutex of `CommitLog`, which a commit holds to its end. Then come
 /// the mutexes, each held for a few steps only, in this order: `CommitWatch`, registry, `ReaderPool`,
-/// `WriteQueue`, and last `treeNames`, `treeFlags`, `foreignReads`, `LogMailbox` and `ChangeHub` with its
+/// `WriteQueue`, and last `treeNames`, `treeFlags`, `outboxDatabase`, `foreignReads`, `LogMailbox` and `ChangeHub` with its
 /// listeners. The mutex of `AsyncWriter` comes before that of `WriteQueue`, and is held with no other one.
 ///
 /// Unchecked, since C handles are not `Sendable`: each variable is one of the objects above, or its
@@ -106,8 +107,10 @@ package final class LMDBEnvironment: @unchecked Sendable {
   let foreignReads = Locked<[ForeignRead: ReadSighting]>([:])
   /// The names of the databases that were opened since the environment was, by their handles.
   let treeNames = Locked<[UInt32: String]>([:])
-  /// Their flags, which only the transaction that made one could tell the commit log.
+  /// Their flags, which only the transaction that made one could tell the recorder.
   let treeFlags = Locked<[UInt32: UInt32]>([:])
+  /// The handle of the outbox, if it was opened since the environment was.
+  let outboxDatabase = Locked<LMDBDatabase?>(nil)
 
   // Used only by the thread that has the write lock.
   /// The ids that this process assigned to records of the file.
@@ -120,6 +123,14 @@ package final class LMDBEnvironment: @unchecked Sendable {
   var currentDurability = LMDBDurability.durable
   /// The log of small commits; nil if they are not logged.
   var commitLog: CommitLog?
+  /// What is known of the outbox of the file.
+  let outbox = Outbox()
+  /// Records the running write, if its commit is logged or goes into the outbox.
+  private(set) lazy var recorder = WriteRecorder { [unowned self] tree in
+    guard let name = treeNames.withLock({ $0[tree] }), let flags = treeFlags.withLock({ $0[tree] })
+    else { return nil }
+    return (name, flags)
+  }
 
   init(path: String, file: FileIdentity, options: Options) throws {
     self.path = path
@@ -175,6 +186,8 @@ package final class LMDBEnvironment: @unchecked Sendable {
     currentDurability = options.durability
     treeNames.withLock { $0 = [:] }
     treeFlags.withLock { $0 = [:] }
+    outboxDatabase.withLock { $0 = nil }
+    outbox.reset()
     mdb_env_set_userctx(opened.handle, Unmanaged.passUnretained(self).toOpaque())
   }
 

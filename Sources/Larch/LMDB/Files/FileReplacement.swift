@@ -37,31 +37,9 @@ struct ReplacementMark: Equatable {
     }
   }
 
-  /// Whether a snapshot has a mark: one search in the tree of named databases.
+  /// Whether a snapshot has a mark.
   static func isThere(in transaction: LMDBTransaction) throws(LMDBError) -> Bool {
-    // The unnamed database always exists; this only gets its handle, which costs nothing.
-    guard let names = try LMDBDatabase.open(nil, in: transaction) else { return false }
-    var key = MDB_val()
-    return try withBytes(of: databaseName) { (bytes) throws(LMDBError) -> Bool in
-      key = MDB_val(bytes)
-      var value = MDB_val()
-      let code = mdb_get(transaction.pointer, names.handle, &key, &value)
-      if code == MDB_NOTFOUND { return false }
-      try LMDBError.check(code, "mdb_get")
-      return true
-    }
-  }
-
-  private static func withBytes<T>(
-    of name: String, _ body: (UnsafeRawBufferPointer) throws(LMDBError) -> T
-  ) throws(LMDBError) -> T {
-    var result: Result<T, LMDBError>?
-    var name = name
-    name.withUTF8 { bytes in
-      result = Result { () throws(LMDBError) -> T in try body(UnsafeRawBufferPointer(bytes)) }
-    }
-    guard let result else { throw LMDBError(EINVAL, "mdb_get") }
-    return try result.get()
+    try LMDBDatabase.exists(databaseName, in: transaction)
   }
 
   /// The mark of a snapshot; nil if there is none.

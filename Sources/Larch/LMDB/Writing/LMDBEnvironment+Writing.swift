@@ -54,6 +54,11 @@ extension LMDBEnvironment {
   func commit(_ transaction: LMDBTransaction, _ durability: LMDBDurability) throws -> Bool {
     let id = transaction.id
     map.wasFull = false
+    do { try recordInOutbox(transaction) } catch {
+      transaction.abort()
+      if map.wasFull { return false }
+      throw translated(error)
+    }
     let isObserved = transaction.isObserved
     let changed = isObserved ? changedRecords(in: transaction) : nil
     defer { if isObserved { changes.didEndCommit() } }
@@ -79,6 +84,7 @@ extension LMDBEnvironment {
     }
     ids.commit()
     guard afterCommit(id, durability) else { return true }
+    outbox.didCommit(id)
     changes.publish(changed, transaction: id, hadLog: isObserved)
     return true
   }
@@ -156,11 +162,17 @@ extension LMDBEnvironment {
       var transaction: OpaquePointer?
       let code = mdb_txn_begin(current, nil, 0, &transaction)
       if code == MDB_SUCCESS, let transaction {
-        let begun = LMDBTransaction(pointer: transaction, watcher: beginWatching())
+        let begun = LMDBTransaction(pointer: transaction)
         do {
-          if try !fileSwap.isSuperseded(begun) {
-            return WriteAttempt(environment: self, transaction: begun)
+          if try prove(begun) {
+            return WriteAttempt(
+              environment: self,
+              transaction: LMDBTransaction(pointer: transaction, watcher: beginWatching()))
           }
+        } catch is OutboxHandleMissing {
+          begun.abort()
+          try openOutbox()
+          continue
         } catch {
           begun.abort()
           throw translated(error)

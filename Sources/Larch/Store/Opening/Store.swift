@@ -39,6 +39,8 @@ public final class Store: Sendable {
   let post: LogMailbox?
   /// The thread of asynchronous writes, which may block.
   let asyncWriter: AsyncWriter
+  /// What ships or applies the commits of the store, on threads of its own.
+  let companions = Locked(Companions())
 
   private struct State {
     /// Replaced when the environment is reopened.
@@ -74,6 +76,7 @@ public final class Store: Sendable {
       return !state.isClosed
     }
     guard wasOpen else { return }
+    companions.withLock { $0 }.end()
     environment.giveUpHeldReads(.closed, of: ObjectIdentifier(self))
     environment.changes.removeListeners(of: ObjectIdentifier(self))
     environment.close()

@@ -1,11 +1,12 @@
-/// The record of a write in the commit log, made while the write runs.
+/// The record of what a write changes, made while the write runs: for the commit log beside the file, and
+/// for the outbox in it. If there are both, the record is made once.
 ///
 /// The functions of `LMDB/Access` call it for each change, as they call those who observe the store. It
 /// also passes the calls on to them. A change is noted before LMDB makes it, since its key
 /// may lie in a page that the change moves, and is taken back if LMDB changes nothing.
 ///
 /// Used only by the thread that has the write lock.
-final class LoggedWrite: TransactionWatcher {
+final class WriteRecorder: TransactionWatcher {
   /// A tree that the record names: its handle is known only in this process.
   private struct Tree {
     let handle: UInt32
@@ -18,6 +19,7 @@ final class LoggedWrite: TransactionWatcher {
     let count: Int
     let operations: UInt32
     let trees: [Tree]
+    let isLarge: Bool
   }
 
   /// A value that LMDB has made room for, and that its writer fills before the next change.
@@ -27,15 +29,16 @@ final class LoggedWrite: TransactionWatcher {
     let source: UnsafeMutableRawBufferPointer
   }
 
-  /// Records longer than this are not logged: LMDB's own flushes cost less.
-  private let limit: Int
+  /// A longer record is not complete.
+  private var limit = 0
   /// The name and the flags of a tree, by its handle.
   private let describe: (UInt32) -> (name: String, flags: UInt32)?
   private var observer: TransactionWatcher?
 
   private var bytes: UnsafeMutableRawBufferPointer
   private var count = 0
-  private var operations: UInt32 = 0
+  /// How many changes there are that were not undone.
+  private(set) var operations: UInt32 = 0
   private var trees: [Tree] = []
   private var savepoints: [Savepoint] = []
   private var room: Room?
@@ -46,11 +49,7 @@ final class LoggedWrite: TransactionWatcher {
   /// Whether the record is too long, so that it is not complete.
   private(set) var isLarge = false
 
-  init(
-    limit: Int,
-    describe: @escaping (UInt32) -> (name: String, flags: UInt32)?
-  ) {
-    self.limit = limit
+  init(describe: @escaping (UInt32) -> (name: String, flags: UInt32)?) {
     self.describe = describe
     bytes = .allocate(byteCount: 4096, alignment: 16)
   }
@@ -60,7 +59,10 @@ final class LoggedWrite: TransactionWatcher {
   override var isObserving: Bool { observer != nil }
 
   /// Begins the record of a transaction.
-  func begin(observer: TransactionWatcher?) {
+  ///
+  /// - Parameter limit: how many bytes of changes are kept.
+  func begin(limit: Int, observer: TransactionWatcher?) {
+    self.limit = limit
     self.observer = observer
     count = 0
     operations = 0
@@ -185,7 +187,8 @@ final class LoggedWrite: TransactionWatcher {
 
   override func didBeginChild() {
     fill()
-    savepoints.append(Savepoint(count: count, operations: operations, trees: trees))
+    savepoints.append(
+      Savepoint(count: count, operations: operations, trees: trees, isLarge: isLarge))
     observer?.didBeginChild()
   }
 
@@ -201,6 +204,7 @@ final class LoggedWrite: TransactionWatcher {
       count = min(count, savepoint.count)
       operations = savepoint.operations
       trees = savepoint.trees
+      isLarge = savepoint.isLarge
     }
     observer?.didAbort()
   }
@@ -232,19 +236,28 @@ final class LoggedWrite: TransactionWatcher {
 
   // MARK: The record
 
-  /// The whole record of the transaction, without its checksum; nil if it is too long.
-  func finish(number: UInt64) -> [UInt8]? {
-    fill()
+  /// The bytes of the changes.
+  var size: Int { count }
+
+  /// The whole record of the transaction; nil if it is too long.
+  ///
+  /// - Parameters:
+  ///   - headerSize: the room before the trees.
+  ///   - fill: fills the room, which has zeros.
+  func record(
+    headerSize: Int,
+    _ fill: (_ header: UnsafeMutableRawBufferPointer, _ trees: Int, _ operations: UInt32) -> Void
+  ) -> [UInt8]? {
+    self.fill()
     guard !isLarge else { return nil }
     let names = trees.reduce(0) { $0 + 6 + $1.name.utf8.count }
-    let length = CommitLogFormat.recordHeaderSize + names + count
-    var record = [UInt8](repeating: 0, count: length)
-    record.withUnsafeMutableBytes { target in
-      target.storeBytes(of: UInt32(length).littleEndian, toByteOffset: 8, as: UInt32.self)
-      target.storeBytes(of: UInt16(trees.count).littleEndian, toByteOffset: 12, as: UInt16.self)
-      target.storeBytes(of: number.littleEndian, toByteOffset: 16, as: UInt64.self)
-      target.storeBytes(of: operations.littleEndian, toByteOffset: 24, as: UInt32.self)
-      var place = CommitLogFormat.recordHeaderSize
+    let length = headerSize + names + count
+    return [UInt8](unsafeUninitializedCapacity: length) { target, used in
+      let target = UnsafeMutableRawBufferPointer(target)
+      let header = UnsafeMutableRawBufferPointer(rebasing: target[..<headerSize])
+      header.initializeMemory(as: UInt8.self, repeating: 0)
+      fill(header, trees.count, operations)
+      var place = headerSize
       for tree in trees {
         let name = Array(tree.name.utf8)
         target.storeBytes(of: tree.flags.littleEndian, toByteOffset: place, as: UInt32.self)
@@ -255,7 +268,16 @@ final class LoggedWrite: TransactionWatcher {
       }
       UnsafeMutableRawBufferPointer(rebasing: target[place...])
         .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+      used = length
     }
-    return record
+  }
+
+  /// The record with a header of its own, as `ChangeRecord` reads it; nil if it is too long.
+  func changes() -> [UInt8]? {
+    record(headerSize: ChangeRecord.headerSize) { header, trees, operations in
+      header.storeBytes(of: ChangeRecord.version.littleEndian, as: UInt16.self)
+      header.storeBytes(of: UInt16(trees).littleEndian, toByteOffset: 2, as: UInt16.self)
+      header.storeBytes(of: operations.littleEndian, toByteOffset: 4, as: UInt32.self)
+    }
   }
 }

@@ -1,0 +1,112 @@
+extension LMDBEnvironment {
+  /// Makes the changes of entries, which must follow the newest commit of a follower, in one transaction.
+  ///
+  /// Those who observe the store hear of it as of any write. An error leaves the file as it was.
+  ///
+  /// - Returns: the place at which the store is now.
+  /// - Throws: `.diverged` if an entry does not follow, `.damagedLog` if one is not whole, `.newerLog` if a
+  ///   newer Larch has made it, `.unsuitableFile` if the store is no follower, and what a write throws.
+  @discardableResult
+  package func apply(_ entries: [LogEntry]) throws -> LogPlace {
+    try checkFollowing(entries)
+    do {
+      return try applyOnce(entries)
+    } catch let error as LarchError
+      where (error.underlying as? LMDBError)?.kind == .databasesFull
+    {
+      // The entries make trees for which no handles were reserved. When it is opened again, there is room.
+      try withWriteLock { try reopen() }
+      return try applyOnce(entries)
+    }
+  }
+
+  private func applyOnce(_ entries: [LogEntry]) throws -> LogPlace {
+    try changeOutbox { header, tree, transaction, write in
+      guard let known = header, known.role == .follower else {
+        throw LarchError(
+          .unsuitableFile, "The store is no follower, so it cannot take the commits of another one."
+        ) { $0.path = path }
+      }
+      guard let first = entries.first, let last = entries.last else { return known.place }
+      guard first.before == known.place.token, first.place.position == known.place.position &+ 1
+      else { throw diverged(first) }
+      for entry in entries { try apply(entry, in: transaction) }
+      header?.place = last.place
+      header?.shipped = last.place
+      return last.place
+    }
+  }
+
+  /// Each entry must follow the one before, and be what its token was made for.
+  private func checkFollowing(_ entries: [LogEntry]) throws {
+    var before: LogEntry?
+    for entry in entries {
+      guard entry.isWhole else { throw damaged(entry, "token") }
+      if let before,
+        entry.before != before.place.token
+          || entry.place.position != before.place.position &+ 1
+      {
+        throw diverged(entry)
+      }
+      before = entry
+    }
+  }
+
+  private func apply(_ entry: LogEntry, in transaction: LMDBTransaction) throws {
+    try entry.changes.withUnsafeBytes { bytes in
+      if bytes.count >= 2,
+        UInt16(littleEndian: bytes.loadUnaligned(as: UInt16.self)) > ChangeRecord.version
+      {
+        throw LarchError(
+          .newerLog, "The log was written by a newer version of Larch; update Larch to follow it."
+        ) {
+          $0.path = path
+          $0.detail = "entry \(entry.place.position)"
+        }
+      }
+      do {
+        let record = try ChangeRecord(bytes)
+        try record.check()
+        var opened: [String: LMDBDatabase] = [:]
+        for tree in record.trees {
+          guard tree.name != OutboxTree.name, tree.name != ReplacementMark.databaseName else {
+            throw damaged(entry, "tree \(tree.name)")
+          }
+          let flags = LMDBDatabase.Flags(rawValue: tree.flags)
+          guard
+            let database = try LMDBDatabase.open(tree.name, flags.union(.create), in: transaction),
+            try database.flags(in: transaction) == flags
+          else { throw damaged(entry, "flags of tree \(tree.name)") }
+          opened[tree.name] = database
+        }
+        try record.apply(in: transaction, &opened, keepsHandles: true)
+      } catch is ChangeRecord.Malformed {
+        throw damaged(entry, "changes")
+      } catch let error as LMDBError
+        where error.kind == .incompatible || error.kind == .badValueSize
+      {
+        throw damaged(entry, "\(error)")
+      }
+    }
+  }
+
+  private func diverged(_ entry: LogEntry) -> LarchError {
+    LarchError(
+      .diverged,
+      "The log does not continue the state of this store; make a new copy from the log."
+    ) {
+      $0.path = path
+      $0.detail = "entry \(entry.place.position)"
+    }
+  }
+
+  private func damaged(_ entry: LogEntry, _ detail: String) -> LarchError {
+    LarchError(
+      .damagedLog,
+      "An entry of the log is damaged or was altered; nothing of it was used. Check the server."
+    ) {
+      $0.path = path
+      $0.detail = "entry \(entry.place.position): \(detail)"
+    }
+  }
+}

@@ -1,0 +1,216 @@
+extension LMDBEnvironment {
+  // MARK: State
+
+  /// The header of the outbox in the newest state; nil if there is none.
+  package func outboxHeader() throws -> OutboxHeader? {
+    try readOutbox { transaction, tree in try tree.header(in: transaction) } ?? nil
+  }
+
+  /// The header in the state of a transaction; nil if there is none.
+  package func outboxHeader(in transaction: LMDBTransaction) throws -> OutboxHeader? {
+    try outboxTree(in: transaction)?.header(in: transaction)
+  }
+
+  /// The entries after a position that wait to be shipped, each whole and following the one before.
+  ///
+  /// - Parameter limit: how many bytes of changes to read, about. At least one entry is read.
+  /// - Returns: `.cut` if entries after the position were removed already, or there is no outbox.
+  package func outboxEntries(after position: UInt64, limit: Int) throws -> LogTail {
+    try readOutbox { transaction, _ in
+      try outboxEntries(after: position, limit: limit, in: transaction)
+    } ?? .cut
+  }
+
+  /// The same in the state of a transaction.
+  package func outboxEntries(
+    after position: UInt64, limit: Int, in transaction: LMDBTransaction
+  ) throws -> LogTail {
+    guard let tree = try outboxTree(in: transaction),
+      let header = try tree.header(in: transaction), header.shipped.position <= position
+    else { return .cut }
+    if position > header.place.position { return .diverged }
+    var found: [LogEntry] = []
+    var bytes = 0
+    try tree.forEach(after: position, in: transaction) { entry in
+      found.append(entry)
+      bytes += entry.changes.count
+      return bytes < limit
+    }
+    let expected = position == header.place.position ? 0 : 1
+    guard found.count >= expected, found.first.map({ $0.place.position == position + 1 }) ?? true
+    else { throw tree.damage("entry \(position + 1) is missing") }
+    return .entries(found)
+  }
+
+  /// The tree of the outbox in a transaction; nil if there is none.
+  func outboxTree(in transaction: LMDBTransaction) throws -> OutboxTree? {
+    do {
+      guard
+        try LMDBDatabase.exists(
+          OutboxTree.name, in: LMDBTransaction(pointer: transaction.pointer))
+      else { return nil }
+    } catch { throw translated(error) }
+    if let database = outboxDatabase.withLock({ $0 }) {
+      return OutboxTree(database: database, path: path)
+    }
+    if isWriting { return outbox.tree }
+    try withWriteLock { try openOutbox() }
+    // Transactions that began before do not know the handle.
+    throw OutboxHandleMissing()
+  }
+
+  /// Reads the newest state; nil if there is no outbox.
+  private func readOutbox<T>(
+    _ body: (LMDBTransaction, OutboxTree) throws -> T
+  ) throws -> T? {
+    while true {
+      let reader = try beginRead()
+      defer { endRead(reader) }
+      do {
+        guard let tree = try outboxTree(in: reader.transaction) else { return nil }
+        return try body(reader.transaction, tree)
+      } catch is OutboxHandleMissing {
+        continue
+      } catch {
+        throw translated(error)
+      }
+    }
+  }
+
+  // MARK: Upkeep
+
+  /// Begins to keep an outbox, in one write. If there is one of the same store already, only its role
+  /// changes; of another store, it is begun anew.
+  ///
+  /// - Parameters:
+  ///   - identity: which store it is; nil keeps the number that the file has, or makes a new one.
+  ///   - place: the commit at which the store is.
+  ///   - alongside: what else the write changes, if the outbox is begun.
+  package func makeOutbox(
+    role: OutboxRole, identity: [UInt8]?, place: LogPlace,
+    alongside: (LMDBTransaction) throws -> Void = { _ in }
+  ) throws {
+    try changeOutbox(creates: true) { header, tree, transaction, write in
+      if let known = header, identity == nil || identity == known.identity {
+        if known.role != role { header?.take(role) }
+        return
+      }
+      try tree.empty(by: write)
+      header = OutboxHeader(
+        role: role, identity: identity ?? OutboxHeader.newIdentity(), place: place)
+      try alongside(transaction)
+    }
+  }
+
+  /// Ends the outbox: commits are not recorded any more, and what was not shipped is dropped.
+  ///
+  /// - Parameter alongside: what else the write changes.
+  package func removeOutbox(alongside: (LMDBTransaction) throws -> Void = { _ in }) throws {
+    try changeOutbox { header, tree, transaction, write in
+      // The tree stays, empty: its handle may be in use by reads.
+      try tree.empty(by: write)
+      header = nil
+      try alongside(transaction)
+    }
+  }
+
+  /// Removes the entries up to a place, which the server has.
+  ///
+  /// - Parameter isFirstCopy: whether it has them in a copy of all pairs, which was needed.
+  package func trimOutbox(through place: LogPlace, isFirstCopy: Bool = false) throws {
+    try changeOutbox { header, tree, transaction, write in
+      guard var known = header else { return }
+      if isFirstCopy, known.needsFirstCopy, place.position >= known.shipped.position {
+        known.needsFirstCopy = false
+      }
+      if place.position > known.shipped.position {
+        guard place.position <= known.place.position else {
+          throw tree.damage("place \(place.position) is not reached")
+        }
+        if place.position == known.place.position {
+          try tree.empty(by: write)
+          known.bytes = 0
+        } else {
+          let removed = try tree.remove(through: place.position, in: transaction, by: write)
+          known.bytes -= min(known.bytes, removed)
+        }
+        known.shipped = place
+      }
+      header = known
+    }
+  }
+
+  /// Drops the entries, and says that the server needs all pairs. Commits are recorded from here on.
+  ///
+  /// - Parameter isPaused: whether they are not, until this is called again: as when the server is away
+  ///   for long.
+  package func restartOutbox(isPaused: Bool = false) throws {
+    try changeOutbox { header, tree, _, write in
+      try tree.empty(by: write)
+      header?.restart(isPaused: isPaused)
+    }
+  }
+
+  /// Changes the role. A follower that becomes a writer makes tokens of its own from here on.
+  package func setOutboxRole(_ role: OutboxRole) throws {
+    try changeOutbox { header, _, _, _ in
+      if header?.role != role { header?.take(role) }
+    }
+  }
+
+  /// Changes the outbox in a write that is not recorded and not flushed at once.
+  ///
+  /// - Throws: `.unsuitableFile` if there is no outbox.
+  func changeOutbox<T>(
+    creates: Bool = false,
+    _ body: (inout OutboxHeader?, OutboxTree, LMDBTransaction, OutboxWrite) throws -> T
+  ) throws -> T {
+    try upkeep { transaction in
+      let found = creates ? try OutboxTree.open(in: transaction, path: path, creates: true) : nil
+      guard let tree = outbox.tree ?? found else { throw noOutbox() }
+      let before = outbox.header
+      var header = before
+      let write = OutboxWrite(transaction, recorder: commitLog == nil ? nil : recorder)
+      let value = try body(&header, tree, transaction, write)
+      if let header, header != before || !creates { try tree.set(header, by: write) }
+      outbox.willCommit(header)
+      return value
+    }
+  }
+
+  /// Runs a write that changes the outbox, or the file as a whole: nothing of it is recorded.
+  func upkeep<T>(_ body: (LMDBTransaction) throws -> T) throws -> T {
+    try checkWritable()
+    return try withUpkeep {
+      while true {
+        let (attempt, value) = try attempt(body)
+        if try attempt.commit(min(.relaxed, options.durability)) { return value }
+        try grow()
+      }
+    }
+  }
+
+  /// Takes the write lock for writes that are not recorded.
+  func withUpkeep<T>(_ body: () throws -> T) throws -> T {
+    try withWriteLock {
+      let before = outbox.purpose
+      outbox.purpose = .upkeep
+      defer { outbox.purpose = before }
+      return try body()
+    }
+  }
+
+  private func noOutbox() -> LarchError {
+    LarchError(.unsuitableFile, "The store is not mirrored; begin a mirror first.") {
+      $0.path = path
+    }
+  }
+}
+
+extension OutboxHeader {
+  /// Takes a role, with a random number of its own.
+  fileprivate mutating func take(_ role: OutboxRole) {
+    self.role = role
+    random = .random(in: 1 ... .max)
+  }
+}

@@ -1,0 +1,115 @@
+/// What a store with an outbox does with its commits.
+package enum OutboxRole: UInt8, Sendable {
+  /// Its commits are recorded, to be shipped to a log elsewhere.
+  case writer = 1
+  /// Its commits are those of another store, from its log. Nothing else may be written.
+  case follower = 2
+  /// Another store continues its log. Nothing may be written.
+  case superseded = 3
+}
+
+/// The first entry of the outbox: which store it is, and how far it is.
+package struct OutboxHeader: Equatable, Sendable {
+  package static let version: UInt16 = 1
+
+  package var role: OutboxRole
+  /// The same number in all copies of a store.
+  package var identity: [UInt8]
+  /// The newest commit.
+  package var place: LogPlace
+  /// Part of the tokens that this writer makes, so that another one makes other tokens.
+  package var random: UInt64
+  /// The commit before the oldest entry that is kept: the server has it, and all before.
+  package var shipped: LogPlace
+  /// The bytes of changes in the entries that are kept.
+  package var bytes: UInt64 = 0
+  /// Entries are missing that the server does not have: it needs all pairs of the store.
+  package var needsFirstCopy: Bool
+  /// Commits only move the place, since a copy of all pairs follows anyhow.
+  package var isPaused = false
+
+  /// The number of bytes of an identity.
+  package static let identitySize = 16
+
+  package init(role: OutboxRole, identity: [UInt8], place: LogPlace) {
+    self.role = role
+    self.identity = identity
+    self.place = place
+    random = .random(in: 1 ... .max)
+    shipped = place
+    needsFirstCopy = role == .writer
+  }
+
+  /// A new identity.
+  package static func newIdentity() -> [UInt8] {
+    (0..<identitySize).map { _ in .random(in: 0...255) }
+  }
+}
+
+extension OutboxHeader {
+  static let size = 2 + 1 + 1 + identitySize + 8 + 2 * (8 + LogToken.size) + 8 + 4
+
+  /// The bytes, which end with a checksum of all before it.
+  var encoded: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(Self.size)
+    func add<T: FixedWidthInteger>(_ number: T) {
+      withUnsafeBytes(of: number.littleEndian) { bytes += $0 }
+    }
+    func add(_ place: LogPlace) {
+      add(place.position)
+      bytes += place.token.bytes
+    }
+    add(Self.version)
+    add(role.rawValue)
+    add(UInt8((needsFirstCopy ? 1 : 0) | (isPaused ? 2 : 0)))
+    bytes += identity
+    add(random)
+    add(place)
+    add(shipped)
+    add(self.bytes)
+    var sum = Checksum()
+    bytes.withUnsafeBytes { sum.add($0) }
+    add(sum.value)
+    return bytes
+  }
+
+  /// Nil if the bytes are no header of this version.
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count == Self.size else { return nil }
+    var place = 0
+    func take(_ count: Int) -> UnsafeRawBufferPointer {
+      defer { place += count }
+      return UnsafeRawBufferPointer(rebasing: bytes[place..<place + count])
+    }
+    func number<T: FixedWidthInteger>(_: T.Type) -> T {
+      T(littleEndian: take(MemoryLayout<T>.size).loadUnaligned(as: T.self))
+    }
+    func logPlace() -> LogPlace? {
+      let position = number(UInt64.self)
+      return LogToken(take(LogToken.size)).map { LogPlace(position: position, token: $0) }
+    }
+    var sum = Checksum()
+    sum.add(UnsafeRawBufferPointer(rebasing: bytes.dropLast(4)))
+    guard number(UInt16.self) == Self.version, let role = OutboxRole(rawValue: number(UInt8.self))
+    else { return nil }
+    let flags = number(UInt8.self)
+    let identity = [UInt8](take(Self.identitySize))
+    let random = number(UInt64.self)
+    guard let newest = logPlace(), let shipped = logPlace() else { return nil }
+    self.init(role: role, identity: identity, place: newest)
+    self.random = random
+    self.shipped = shipped
+    self.bytes = number(UInt64.self)
+    needsFirstCopy = flags & 1 != 0
+    isPaused = flags & 2 != 0
+    guard number(UInt32.self) == sum.value, flags < 4, shipped.position <= newest.position else {
+      return nil
+    }
+  }
+
+  /// The version of a header that has another one; nil if the bytes are too few to have one.
+  static func version(of bytes: UnsafeRawBufferPointer) -> UInt16? {
+    bytes.count >= 2 ? UInt16(littleEndian: bytes.loadUnaligned(as: UInt16.self)) : nil
+  }
+}

@@ -1,0 +1,389 @@
+internal import Foundation
+
+/// Ships the commits of a store to its log, on a thread of its own.
+///
+/// The outbox in the file is the only thing that lasts: the thread reads it, appends what the log does not
+/// have, and trims what the log has. So it may be ended at any moment, and several programs may ship the
+/// same store. Where the log ends is asked of the server, at the start and after each failure.
+///
+/// Unchecked, since `mutex` guards what threads share.
+final class MirrorShipper: @unchecked Sendable {
+  private let environment: LMDBEnvironment
+  private let server: ServerLog
+  private let tell: @Sendable (LogMessage) -> Void
+  /// Wakes the thread when the file is written to, or a call needs it.
+  private let signal = FileSignal()
+
+  private let mutex = SystemMutex()
+  /// Signalled when the thread has ended.
+  private let ended = SystemCondition()
+  // Guarded by `mutex`.
+  private var activity = MirrorStatus.Activity.shipping
+  private var shipped: LogPlace?
+  private var isEnding = false
+  private var isRunning = false
+  private var mustStartOver = false
+  private var log: (any SharedLog)?
+
+  // Used only by the thread.
+  /// The place at which the log is known to end; nil if it must be asked.
+  private var known: LogPlace?
+  private var lastTransaction: UInt64?
+  private var failures = 0
+  private var lastTrim = MonotonicTime.now
+  private var lastFold = MonotonicTime.now
+
+  init(
+    _ environment: LMDBEnvironment, _ server: ServerLog,
+    tell: @escaping @Sendable (LogMessage) -> Void
+  ) {
+    self.environment = environment
+    self.server = server
+    self.tell = tell
+  }
+
+  private func locked<T>(_ body: () throws -> T) rethrows -> T {
+    mutex.lock()
+    defer { mutex.unlock() }
+    return try body()
+  }
+}
+
+// MARK: - The thread
+
+extension MirrorShipper {
+  func start() {
+    locked { isRunning = true }
+    let thread = Thread { [self] in work() }
+    thread.name = "larch.mirror"
+    thread.start()
+  }
+
+  /// Ends the thread, and waits for that. What was not shipped stays in the file.
+  func end() {
+    mutex.lock()
+    isEnding = true
+    let log = log
+    mutex.unlock()
+    log?.close()
+    signal.wake()
+    mutex.lock()
+    while isRunning { ended.wait(mutex) }
+    mutex.unlock()
+  }
+
+  private var mustEnd: Bool { locked { isEnding } }
+
+  private func work() {
+    _ = signal.watch(environment.path)
+    while !mustEnd {
+      do {
+        try ship()
+        failures = 0
+      } catch {
+        if mustEnd { break }
+        fail(error)
+      }
+      wait()
+    }
+    locked {
+      log?.close()
+      log = nil
+      isRunning = false
+      ended.broadcast()
+    }
+  }
+
+  /// Waits for a commit, or until it is time for the next attempt.
+  private func wait() {
+    guard failures == 0 else {
+      // A failing server is asked less and less often, up to each 5 seconds.
+      let pause = min(5.0, 0.05 * Double(1 << min(failures, 10)))
+      let end = MonotonicTime.now.nanoseconds + Int64(pause * 1e9)
+      while !mustEnd, !locked({ mustStartOver }) {
+        let rest = end - MonotonicTime.now.nanoseconds
+        guard rest > 0 else { return }
+        // Commits wake it too, and have to wait.
+        _ = signal.wait(microseconds: min(50_000, Int(rest / 1000)))
+      }
+      return
+    }
+    // LMDB writes a commit before it can be read, so the first looks may come too early.
+    var pause = 0
+    while !mustEnd, !locked({ mustStartOver }), (try? newestTransaction()) == lastTransaction {
+      if pause < CommitWatchThread.pauses.count {
+        _ = signal.wait(microseconds: CommitWatchThread.pauses[pause])
+        pause += 1
+      } else {
+        if signal.wait(microseconds: 1_000_000) == .timeout { return }
+        pause = 0
+      }
+    }
+  }
+
+  private func newestTransaction() throws -> UInt64 {
+    let reader = try environment.beginRead(at: CodePlace())
+    defer { environment.endRead(reader) }
+    return reader.transaction.id
+  }
+
+  /// Whether the mirror has stopped for good is decided by the kind of the error.
+  private func fail(_ error: any Error) {
+    failures += 1
+    known = nil
+    let failure =
+      error as? LarchError
+      ?? LarchError(.unavailable, "The mirror could not read its store.", underlying: error)
+    let isLasting = !Self.passing.contains(failure.code)
+    let isNews = locked {
+      defer { activity = isLasting ? .stopped(failure) : .waiting(failure) }
+      if case .waiting = activity, !isLasting { return false }
+      if case .stopped = activity { return false }
+      return true
+    }
+    if isLasting { failures = max(failures, 10) }
+    guard isNews else { return }
+    tell(
+      LogMessage(
+        isLasting ? .error : .warning, .mirrorFailed,
+        isLasting
+          ? "The mirror has stopped; see the error, then open the store again."
+          : "The mirror cannot reach its server; commits wait in the file until it can."
+      ) {
+        $0.path = self.environment.path
+        $0.detail = "\(failure)"
+      })
+  }
+
+  /// Errors after which a later attempt may succeed.
+  private static let passing: Set<LarchError.Code> = [
+    .unavailable, .busy, .readersFull, .ioFailure, .diskFull,
+  ]
+}
+
+// MARK: - Shipping
+
+extension MirrorShipper {
+  /// How many bytes of changes are sent at once, about.
+  private static let batchBytes = 1 << 20
+
+  /// Ships what there is, once.
+  private func ship() throws {
+    let log = try connected()
+    if locked({ mustStartOver }) {
+      try environment.setOutboxRole(.writer)
+      try copy(to: log, expecting: try log.head()?.newest)
+      locked { mustStartOver = false }
+    }
+    while !mustEnd {
+      // Taken before the outbox is read: a commit in between is seen the next time.
+      lastTransaction = try newestTransaction()
+      guard let place = try known ?? place(in: log) else { continue }
+      switch try environment.outboxEntries(after: place.position, limit: Self.batchBytes) {
+      case .entries(let entries):
+        guard let last = entries.last else {
+          try acknowledge(place, log, isIdle: true)
+          return
+        }
+        // False: another program ships the same store, or another store has the log.
+        guard try log.append(entries) else { return known = nil }
+        try acknowledge(last.place, log, isIdle: false)
+      case .cut, .diverged:
+        // What followed was dropped, or another program has shipped and trimmed it.
+        known = nil
+      }
+    }
+  }
+
+  private func connected() throws -> any SharedLog {
+    if let log = locked({ log }) { return log }
+    let opened = try server.open()
+    let isLate = locked {
+      log = opened
+      return isEnding
+    }
+    if isLate { opened.close() }
+    return opened
+  }
+
+  /// Notes that the log has everything up to a place; trims the outbox and folds the log now and then.
+  private func acknowledge(_ place: LogPlace, _ log: any SharedLog, isIdle: Bool) throws {
+    known = place
+    locked {
+      shipped = place
+      activity = .shipping
+    }
+    let now = MonotonicTime.now
+    if now.nanoseconds - lastTrim.nanoseconds >= (isIdle ? 100_000_000 : 1_000_000_000) {
+      lastTrim = now
+      if try environment.outboxHeader()?.shipped != place {
+        try environment.trimOutbox(through: place)
+        lastTransaction = try newestTransaction()
+      }
+    }
+    if now.nanoseconds - lastFold.nanoseconds >= 1_000_000_000 {
+      lastFold = now
+      _ = try log.fold(through: place.position, olderThan: server.history.inSeconds)
+    }
+  }
+
+  /// Where the log ends, if that is a place of this store; nil if that is to be asked again.
+  private func place(in log: any SharedLog) throws -> LogPlace? {
+    let newest = try log.head()?.newest
+    // Read after the head, so that the store has at least what the log has, if it is its own.
+    guard let header = try environment.outboxHeader() else {
+      throw LarchError(.closed, "The mirror of the store was ended by another program.")
+    }
+    guard let newest, !header.needsFirstCopy else {
+      guard newest.map({ $0.token.random == header.random || $0 == header.place }) ?? true else {
+        throw notOurs
+      }
+      try copy(to: log, expecting: newest)
+      return known
+    }
+    if newest == header.place || newest == header.shipped { return newest }
+    if newest.position > header.shipped.position, newest.position < header.place.position {
+      let entries = try environment.outboxEntries(after: newest.position - 1, limit: 1)
+      switch entries {
+      case .entries(let found) where found.first?.place == newest: return newest
+      // Another program has trimmed it.
+      case .cut: return nil
+      case .entries, .diverged: break
+      }
+    }
+    guard newest.token.random == header.random, newest.position < header.shipped.position else {
+      try environment.setOutboxRole(.superseded)
+      throw superseded
+    }
+    tell(
+      LogMessage(
+        .warning, .mirrorFailed,
+        "The server has lost commits that it had confirmed; the whole store is sent again."
+      ) {
+        $0.path = self.environment.path
+        $0.detail = self.server.name
+      })
+    try copy(to: log, expecting: newest)
+    return known
+  }
+
+  private var superseded: LarchError {
+    LarchError(
+      .diverged,
+      "Another store continues the log: a follower was promoted, or a copy was restored. Open that one; commits that were not shipped are in this file."
+    ) {
+      $0.path = environment.path
+      $0.detail = server.name
+    }
+  }
+
+  private var notOurs: LarchError {
+    LarchError(
+      .diverged,
+      "The log has the commits of another store; choose another name for this one's, or call `mirror.startOver()` to replace what the log has."
+    ) {
+      $0.path = environment.path
+      $0.detail = server.name
+    }
+  }
+
+  // MARK: The whole store
+
+  /// Sends the whole store, if the log ends where it is expected to.
+  private func copy(to log: any SharedLog, expecting expected: LogPlace?) throws {
+    // A paused outbox records nothing, so it is resumed before the snapshot is taken.
+    if try environment.outboxHeader()?.isPaused == true { try environment.restartOutbox() }
+    try environment.withPairs { header, copyPairs in
+      guard let header, !header.isPaused else { return }
+      tell(
+        LogMessage(.notice, .mirrorCopying, "The whole store is sent to its log.") {
+          $0.path = self.environment.path
+          $0.detail = self.server.name
+        })
+      locked { activity = .copying(pairs: 0) }
+      let isDone = try log.begin(at: header.place, expecting: expected) { writer in
+        try copyPairs(CopiedPairs(to: writer) { try self.note(copied: $0) })
+      }
+      guard isDone else { return known = nil }
+      try environment.trimOutbox(through: header.place, isFirstCopy: true)
+      known = header.place
+      locked { shipped = header.place }
+    }
+  }
+
+  private func note(copied pairs: Int) throws {
+    if mustEnd { throw LarchError.closed(environment.path) }
+    locked { activity = .copying(pairs: pairs) }
+  }
+}
+
+/// Passes pairs on, and tells how many there were.
+private final class CopiedPairs: LogStateWriter {
+  private let writer: any LogStateWriter
+  private let tell: (Int) throws -> Void
+  private var pairs = 0
+
+  init(to writer: any LogStateWriter, _ tell: @escaping (Int) throws -> Void) {
+    self.writer = writer
+    self.tell = tell
+  }
+
+  func begin(_ tree: LogTree) throws { try writer.begin(tree) }
+
+  func add(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws {
+    try writer.add(key, value)
+    pairs += 1
+    if pairs % 10_000 == 0 { try tell(pairs) }
+  }
+}
+
+// MARK: - Calls of the program
+
+extension MirrorShipper {
+  func status() throws -> MirrorStatus {
+    guard let header = try environment.outboxHeader() else {
+      throw LarchError(.closed, "The mirror of the store was ended.") {
+        $0.path = self.environment.path
+      }
+    }
+    return locked {
+      MirrorStatus(
+        activity: activity, committed: header.place.position, shipped: shipped?.position,
+        waitingBytes: Int(clamping: header.bytes))
+    }
+  }
+
+  func newestPosition() throws -> UInt64 {
+    try environment.outboxHeader()?.place.position ?? 0
+  }
+
+  /// - Throws: the error with which the mirror has stopped.
+  func hasShipped(_ position: UInt64) throws -> Bool {
+    try locked {
+      if let shipped, shipped.position >= position { return true }
+      if case .stopped(let error) = activity { throw error }
+      if isEnding { throw LarchError.closed(environment.path) }
+      return false
+    }
+  }
+
+  var notShipped: LarchError {
+    let cause: LarchError? = locked {
+      if case .waiting(let error) = activity { error } else { nil }
+    }
+    return LarchError(
+      .unavailable, "The server did not get all commits in time; the mirror goes on.",
+      underlying: cause
+    ) { $0.path = environment.path }
+  }
+
+  func startOver() throws {
+    try locked {
+      if isEnding { throw LarchError.closed(environment.path) }
+      mustStartOver = true
+      activity = .copying(pairs: 0)
+      shipped = nil
+    }
+    signal.wake()
+  }
+}

@@ -1,0 +1,92 @@
+extension Store {
+  /// Opens the store at `path`, or creates it, and ships its commits to a log on a server from then on.
+  ///
+  /// ```swift
+  /// import LarchPostgres
+  ///
+  /// let store = try Store(at: "shop.larch", mirror: .postgres("postgres://db.local/larch"), for: Order.self)
+  /// ```
+  ///
+  /// Writes do not wait for the server, and the store also opens while the server cannot be reached. See
+  /// ``Mirror`` for what is promised. The first time, the whole store is sent, in the background.
+  ///
+  /// The file remembers that it has a mirror: whoever writes to it, also another program or an opening
+  /// without `mirror`, adds to what waits to be shipped. ``endMirror()`` ends that.
+  ///
+  /// - Parameters:
+  ///   - path: the path of the file.
+  ///   - mirror: the log; the product `LarchPostgres` makes one.
+  ///   - types: the record types of the store.
+  ///   - migrations: the migrations to run once on each file, in this order.
+  ///   - options: the options of the store.
+  /// - Throws: the errors of ``init(at:for:migrations:options:)-(String,_,_,_)``; `.readOnly` for options
+  ///   that are read-only, and for a copy that follows a log. No error of the server: see
+  ///   ``Mirror/status`` and ``Options/log``.
+  /// - Complexity: that of an opening without a mirror.
+  public convenience init(
+    at path: String, mirror: ServerLog, for types: any Record.Type..., migrations: [Migration] = [],
+    options: Options = Options()
+  ) throws {
+    var options = options
+    options.migrations += migrations
+    try self.init(path: path, types: types, options: options, isTemporary: false)
+    do { try startMirror(mirror) } catch {
+      close()
+      throw error
+    }
+  }
+
+  /// The mirror of the store; nil if it was opened without one.
+  ///
+  /// - Complexity: O(1).
+  public var mirror: Mirror? { companions.withLock { $0.mirror } }
+
+  /// Ends the mirror: commits are not recorded any more, and what waits to be shipped is deleted. The log
+  /// on the server stays as it is.
+  ///
+  /// - Throws: `.closed`; the errors of a write.
+  /// - Complexity: O(what waits).
+  public func endMirror() throws {
+    let mirror = companions.withLock { companions in
+      defer { companions.mirror = nil }
+      return companions.mirror
+    }
+    mirror?.end()
+    try environment.endOutbox()
+  }
+
+  package func startMirror(_ log: ServerLog) throws {
+    if let role = try environment.outboxHeader()?.role {
+      guard role != .follower else {
+        throw LarchError(
+          .readOnly,
+          "The file is a copy that follows a log; open it with `Store(following:copy:for:)`, or promote it there."
+        ) { $0.path = path }
+      }
+    } else {
+      try beginOutbox()
+    }
+    let shipper = MirrorShipper(environment, log) { [post] message in
+      post?.add(message)
+      post?.deliver()
+    }
+    companions.withLock { $0.mirror = Mirror(shipper) }
+    shipper.start()
+  }
+
+  private func beginOutbox() throws {
+    // A place that no other store begins at.
+    let first = LogEntry(after: .start, random: .random(in: 1 ... .max), changes: []).place
+    try environment.beginOutbox(role: .writer, place: first)
+  }
+}
+
+/// What works beside a store as long as it is open.
+struct Companions: Sendable {
+  var mirror: Mirror?
+
+  /// Ends everything, before the file is closed.
+  func end() {
+    mirror?.end()
+  }
+}

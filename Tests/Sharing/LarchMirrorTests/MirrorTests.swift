@@ -1,0 +1,137 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+@Suite("A mirror")
+struct MirrorTests {
+  private func withMirrored<T>(
+    _ server: MemoryServer, options: Store.Options = .quick,
+    _ body: (Store, String) async throws -> T
+  ) async throws -> T {
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    let store = try Store(
+      at: path, mirror: server.serverLog, for: Shop.self, Order.self, Label.self,
+      options: options)
+    defer { store.close() }
+    return try await body(store, path)
+  }
+
+  @Test("The log has what the store has, after random writes and failures of the server")
+  func random() async throws {
+    for seed in 0..<6 as Range<UInt64> {
+      let server = MemoryServer(seed: seed, faults: .each(8))
+      try await withMirrored(server) { store, _ in
+        var shopping = RandomShopping(seed: seed)
+        for round in 0..<150 {
+          try shopping.write(to: store)
+          if round % 40 == 0 { try await store.mirror?.settled() }
+        }
+        try await store.mirror?.settled()
+        server.set(MemoryServer.Faults())
+        #expect(try MemoryLog(server).everything() == store.everyPair(), "seed \(seed)")
+        let status = try #require(try store.mirror?.status)
+        #expect(status.waiting == 0 && status.shipped == status.committed)
+      }
+    }
+  }
+
+  @Test("Commits of a time without a server are shipped later, in the next opening too")
+  func absent() async throws {
+    let server = MemoryServer()
+    server.isUnreachable = true
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    var shopping = RandomShopping(seed: 3)
+    func open() throws -> Store {
+      try Store(
+        at: path, mirror: server.serverLog, for: Shop.self, Order.self, Label.self,
+        options: .quick)
+    }
+    for _ in 0..<3 {
+      let store = try open()
+      for _ in 0..<20 { try shopping.write(to: store) }
+      while true {
+        if case .waiting(let error)? = try store.mirror?.status.activity {
+          #expect(error.code == .unavailable)
+          break
+        }
+        try await Task.sleep(for: .milliseconds(5))
+      }
+      store.close()
+    }
+    server.isUnreachable = false
+    let store = try open()
+    defer { store.close() }
+    try await store.mirror?.settled()
+    #expect(try MemoryLog(server).everything() == store.everyPair())
+  }
+
+  @Test("Writes without `mirror:` are recorded, and shipped at the next opening with it")
+  func withoutMirror() async throws {
+    let server = MemoryServer()
+    try await withMirrored(server) { store, path in
+      var shopping = RandomShopping(seed: 5)
+      for _ in 0..<20 { try shopping.write(to: store) }
+      try await store.mirror?.settled()
+      store.close()
+      try Store.using(path, Shop.self, Order.self, Label.self) { store throws in
+        for _ in 0..<20 { try shopping.write(to: store) }
+      }
+      let again = try Store(
+        at: path, mirror: server.serverLog, for: Shop.self, Order.self, Label.self,
+        options: .quick)
+      defer { again.close() }
+      try await again.mirror?.settled()
+      #expect(try MemoryLog(server).everything() == again.everyPair())
+    }
+  }
+
+  @Test("A server that lost confirmed commits gets the whole store again")
+  func lostByServer() async throws {
+    let server = MemoryServer()
+    try await withMirrored(server) { store, _ in
+      var shopping = RandomShopping(seed: 7)
+      for _ in 0..<30 { try shopping.write(to: store) }
+      try await store.mirror?.settled()
+      // So that the outbox has no copy of them any more.
+      try await Task.sleep(for: .milliseconds(1200))
+      try shopping.write(to: store)
+      try await store.mirror?.settled()
+      try await Task.sleep(for: .milliseconds(300))
+      server.forget(10)
+      while try MemoryLog(server).head()?.newest.position != store.mirror?.status.committed {
+        try shopping.write(to: store)
+        try await Task.sleep(for: .milliseconds(5))
+      }
+      try await store.mirror?.settled()
+      #expect(try MemoryLog(server).everything() == store.everyPair())
+    }
+  }
+
+  @Test("A log of another store is not touched")
+  func foreign() async throws {
+    let server = MemoryServer()
+    try await withMirrored(server) { store, _ in
+      try store.saveAll([Shop(name: "a")])
+      try await store.mirror?.settled()
+      let before = try MemoryLog(server).everything()
+      try await withMirrored(server) { other, _ in
+        await #expect(throws: LarchError.self) { try await other.mirror?.settled() }
+        guard case .stopped(let error)? = try other.mirror?.status.activity else {
+          Issue.record("the mirror goes on")
+          return
+        }
+        #expect(error.code == .diverged)
+        // An embedded store works on: it never had that log.
+        try other.saveAll([Shop(name: "b")])
+        #expect(try MemoryLog(server).everything() == before)
+        try other.mirror?.startOver()
+        try await other.mirror?.settled()
+        #expect(try MemoryLog(server).everything() == other.everyPair())
+      }
+    }
+  }
+}
