@@ -39,9 +39,10 @@ Store/Files: Opening Transactions
 Store/Grouping: Keeping Querying Transactions
 Store/Integrity: Associations Files Opening Transactions
 Store/Keeping: Grouping Querying Transactions
+Store/Mirroring: Files Migrations Opening Transactions
 Store/Migrations: Integrity Opening Querying Saving Transactions
 Store/Observing: Grouping Keeping Opening Querying Transactions
-Store/Opening: AsyncWriting Files Integrity Migrations Querying Saving Transactions
+Store/Opening: AsyncWriting Files Integrity Migrations Mirroring Querying Saving Transactions
 Store/Querying: Deleting Keeping Opening Saving Transactions
 Store/Saving: Associations Deleting Querying Transactions
 Store/Statistics: Opening Transactions

@@ -185,6 +185,8 @@ extension LarchError.Code {
   public static let diverged = Self(rawValue: "diverged")
   /// The log on the server was written by a newer version of Larch.
   public static let newerLog = Self(rawValue: "newer_log")
+  /// The log on the server has no such store, or not the commit that is asked for.
+  public static let notInLog = Self(rawValue: "not_in_log")
   /// What the server sent is no part of a log, or was altered.
   public static let damagedLog = Self(rawValue: "damaged_log")
 

@@ -120,7 +120,8 @@ struct OutboxTree {
     }
     let count = UInt64(
       littleEndian: head.loadUnaligned(fromByteOffset: 2 * LogToken.size, as: UInt64.self))
-    guard let token = storedToken(at: 0), let before = storedToken(at: LogToken.size), count <= Self.entryLimit
+    guard let token = storedToken(at: 0), let before = storedToken(at: LogToken.size),
+      count <= Self.entryLimit
     else { throw damage("entry \(position)") }
     var changes: [UInt8] = []
     changes.reserveCapacity(Int(count))

@@ -1,0 +1,170 @@
+internal import Foundation
+
+/// One restoration from a log.
+///
+/// The store is made under another name, in a folder beside its place, and then restored like a backup.
+struct LogRestoration {
+  private let log: any SharedLog
+  private let location: StoreLocation
+  private let point: Store.RestorePoint
+  private let progress: ((Int) throws -> Void)?
+
+  private init(
+    _ log: any SharedLog, to path: String, at point: Store.RestorePoint,
+    _ progress: ((Int) throws -> Void)?
+  ) throws {
+    self.log = log
+    location = try StoreLocation(path)
+    self.point = point
+    self.progress = progress
+  }
+
+  static func run(
+    _ log: ServerLog, _ path: String, _ point: Store.RestorePoint, continuing: Bool = false,
+    replacing: Bool, _ progress: ((Int) throws -> Void)?
+  ) throws {
+    let shared = try log.open()
+    defer { shared.close() }
+    try LogRestoration(shared, to: path, at: point, progress)
+      .run(continuing: continuing, replacing: replacing)
+  }
+
+  static func points(in log: ServerLog) throws -> Store.RestorablePoints {
+    let shared = try log.open()
+    defer { shared.close() }
+    let head = try Self.head(of: shared)
+    return Store.RestorablePoints(
+      positions: head.folded.position...max(head.newest.position, head.folded.position),
+      newest: Date(timeIntervalSince1970: head.time))
+  }
+
+  private static func head(of log: any SharedLog) throws -> LogHead {
+    guard let head = try log.head() else {
+      throw LarchError(
+        .notInLog,
+        "The log has no store under this name; check the name, or mirror the store first."
+      ) { $0.detail = log.name }
+    }
+    return head
+  }
+
+  private func run(continuing: Bool, replacing: Bool) throws {
+    if try location.occupant() != nil, !replacing { throw location.exists }
+    try checkPoint(try Self.head(of: log))
+    let folder = location.path + "-restore"
+    // Left by a process that was killed.
+    try? FileManager.default.removeItem(atPath: folder)
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let copy = folder + "/store.larch"
+    do {
+      try make(copy, continuing: continuing)
+    } catch var error as LarchError {
+      // The name in the folder means nothing to the caller.
+      if error.context.path == copy { error.context.path = location.path }
+      throw error
+    }
+    try Store.restore(from: copy, to: location.path, replacing: replacing)
+  }
+
+  /// Refuses what the log cannot have before anything is fetched.
+  private func checkPoint(_ head: LogHead) throws {
+    guard case .position(let position) = point else { return }
+    let known = head.folded.position...Swift.max(head.newest.position, head.folded.position)
+    if !known.contains(position) { throw outside(head) }
+  }
+
+  private func outside(_ head: LogHead) -> LarchError {
+    LarchError(
+      .notInLog,
+      "The log does not have the commit; see `Store.restorablePoints(in:)`, and keep a longer `history`."
+    ) {
+      $0.path = location.path
+      $0.detail = "commits \(head.folded.position) to \(head.newest.position)"
+    }
+  }
+
+  private func make(_ path: String, continuing: Bool) throws {
+    let file = try StateFile(at: path)
+    var place = try log.state(into: CountedPairs(into: file, progress))
+    if case .position(let wanted) = point, place.position > wanted {
+      throw outside(try Self.head(of: log))
+    }
+    var header = OutboxHeader(
+      role: .follower, identity: OutboxHeader.newIdentity(), place: place)
+    header.needsFirstCopy = false
+    try file.complete(header)
+    let environment = try LMDBEnvironment.open(
+      path: path, options: Store.Options().with(durability: .none).forEnvironment(StoreSchema()))
+    defer { environment.close() }
+    var commits = 0
+    var isFirst = true
+    while true {
+      let entries = try next(after: place, isFirst: &isFirst)
+      guard !entries.isEmpty else { break }
+      place = try environment.apply(entries)
+      commits += entries.count
+      try progress?(commits)
+    }
+    if case .position(let wanted) = point, place.position != wanted {
+      throw outside(try Self.head(of: log))
+    }
+    if continuing {
+      try environment.setOutboxRole(.writer)
+    } else {
+      try environment.endOutbox()
+    }
+    try environment.sync()
+  }
+
+  /// The next entries up to the point; none at the end.
+  private func next(after place: LogPlace, isFirst: inout Bool) throws -> [LogEntry] {
+    switch try log.tail(after: place, limit: 4 << 20) {
+    case .entries(let entries):
+      defer { isFirst = false }
+      switch point {
+      case .newest: return entries
+      case .position(let wanted): return entries.filter { $0.place.position <= wanted }
+      case .time(let time):
+        let wanted = time.timeIntervalSince1970
+        let found = Array(entries.prefix { ($0.time ?? 0) <= wanted })
+        // The state itself is later, as far as is known.
+        let head = try Self.head(of: log)
+        if isFirst, found.isEmpty, !entries.isEmpty || wanted < head.time { throw outside(head) }
+        return found
+      }
+    case .cut, .diverged:
+      throw LarchError(
+        .unavailable, "The log was cut while it was read; restore again."
+      ) { $0.path = location.path }
+    }
+  }
+}
+
+extension Store.Options {
+  fileprivate func with(durability: Durability) -> Self {
+    var options = self
+    options.durability = durability
+    return options
+  }
+}
+
+/// Passes pairs on, and tells how many there were.
+private final class CountedPairs: LogStateWriter {
+  private let file: StateFile
+  private let progress: ((Int) throws -> Void)?
+  private var pairs = 0
+
+  init(into file: StateFile, _ progress: ((Int) throws -> Void)?) {
+    self.file = file
+    self.progress = progress
+  }
+
+  func begin(_ tree: LogTree) throws { try file.begin(tree) }
+
+  func add(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws {
+    try file.add(key, value)
+    pairs += 1
+    if pairs % 10_000 == 0 { try progress?(pairs) }
+  }
+}
