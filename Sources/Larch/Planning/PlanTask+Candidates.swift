@@ -18,6 +18,8 @@ struct Candidate {
   var shared = Double.infinity
   /// The share of its rows that filters of the id leave, if these do not bound it.
   var shareOfIDs = 1.0
+  /// The number of keys for each entry, where entries are counted and not read.
+  var keysForEntry = 1.0
   /// What a sample told of the keys; nil if they were not sampled.
   var keys: KeyFacts?
 

@@ -43,14 +43,15 @@ extension PlanTask {
     if let ids, ids.isPoint || ids.ranges.isEmpty { return .records }
     // An index whose first field has no condition is never perfect, so those come later.
     var matches = matches(among: usable & promising)
-    if ids == nil, refused == nil, let best = perfect(matches) { return .scan(best) }
+    let hasRivals = hasRivalsByKeys
+    if ids == nil, refused == nil, !hasRivals, let best = perfect(matches) { return .scan(best) }
     if order.isAny { matches = self.matches(among: usable) }
     // For the first rows of any, the order of entries matters, which every index has its own.
-    let all = order.isAny && wanted != nil ? matches : []
+    let all = order.isAny && wanted != nil || hasRivals ? matches : []
     if matches.count > 1 { removeNeedless(&matches) }
     let lists = lists
     if ids == nil, conjuncts.count == 1, lists.count == 1, isByID { return .list(lists[0]) }
-    if ids == nil, lists.isEmpty, matches.count == 1, isSurelyGood(matches[0]),
+    if ids == nil, lists.isEmpty, matches.count == 1, !hasRivals, isSurelyGood(matches[0]),
       !(refused.map { $0.isSame(as: matches[0]) } ?? false)
     {
       return .scan(matches[0])
@@ -150,9 +151,21 @@ extension PlanTask {
   private static let othersLimit = 4
 
   /// Whether values in any order are needed, for groups: then the smallest source is the best.
-  private var isOfValues: Bool {
+  var isOfValues: Bool {
     if order.isAny, case .fields = need { return true }
     return false
+  }
+
+  /// Whether several indexes have all values and bound their scans by the whole filter. Each key is
+  /// read once, and one of them may have few.
+  private var hasRivalsByKeys: Bool {
+    guard isOfValues, wanted == nil else { return false }
+    let rivals = matches(among: usable).count { match in
+      let index = schema.indexes[match.index]
+      return match.used.nonzeroBitCount == conjuncts.count && !match.mayRepeat
+        && match.pointCount < index.fields.count && isAnswered(by: index)
+    }
+    return rivals > 1
   }
 
   private func isWorthwhileUnbounded(_ match: IndexMatch, _ index: IndexSchema) -> Bool {

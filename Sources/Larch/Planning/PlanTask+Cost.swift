@@ -256,9 +256,13 @@ extension PlanTask {
     if after != nil, isByID, case .records(let ranges) = candidates[0].source {
       candidates[0].rows = Double(try statistics.estimate(ids: ranges))
     }
+    let haveRivals =
+      isOfValues && wanted == nil
+      && matches.count { isAnswered(by: schema.indexes[$0.index]) } > 1
     for match in matches {
       guard var candidate = scan(match) else { continue }
       candidate.rows = try rows(of: candidate.source, total, statistics)
+      if haveRivals { try countKeys(of: &candidate, statistics) }
       candidates.append(candidate)
     }
     for var candidate in lists {
@@ -322,7 +326,7 @@ extension PlanTask {
       if candidate.isCovering, ranges.count == 1, ranges[0].isEverything, order.isAny { return 1 }
       cost += read * Cost.nextRecord
     case .index(let scan):
-      cost += read
+      cost += read * candidate.keysForEntry
       if let keys = candidate.keys {
         keysLeft = read * keys.passing / max(candidate.entries, 1)
       } else {
@@ -355,6 +359,8 @@ extension PlanTask {
     }
     if !candidate.isInOrder {
       cost += isByID ? sorted * Cost.sortedID : found * log2(min(found, wanted) + 2) * Cost.sort
+    } else if isOfValues, !candidate.isCovering {
+      if isSortedForValues(candidate) { cost += sorted * Cost.sortedID }
     }
     return cost
   }

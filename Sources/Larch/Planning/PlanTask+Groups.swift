@@ -6,9 +6,15 @@ extension PlanTask {
       return try chooseRows(fields, statistics)
     }
     // Nothing costs less than a scan of all of an index, unless the filter bounds another source.
-    if conjuncts.isEmpty { return grouped.plan }
+    if conjuncts.isEmpty { return grouped }
     let plain = try chooseRows(fields, statistics)
-    return try plain.expectedCost(statistics).work < grouped.cost ? plain : grouped.plan
+    guard case .index(let scan) = grouped.source else { return grouped }
+    let entries = Double(try statistics.estimate(index: scan.index, ranges: scan.ranges))
+    let work = try plain.expectedCost(statistics).work
+    if work >= PlanTask.groupWork(entries) { return grouped }
+    // With few keys it may still be less.
+    return try work < PlanTask.groupWork(keys(of: scan, entries: entries, statistics))
+      ? plain : grouped
   }
 
   private func chooseRows(
@@ -27,35 +33,80 @@ extension PlanTask {
   ) throws -> Plan {
     var task = self
     task.need = .fields(fields)
-    let plan = try task.choose(statistics)
+    var plan = try task.choose(statistics)
     if plan.isCovering { return plan }
     if case .records = plan.source { return plan }
-    task.order = .byID(descends: false)
-    return try task.choose(statistics)
+    // What that costs is a part of the cost of each scan without its values.
+    plan.order = .byID(descends: false)
+    return plan
   }
+
+  /// The number of keys of a scan, each of which is read once however many entries it has; that of its
+  /// entries where it is not known.
+  func keys(
+    of scan: Plan.IndexScan, entries: Double, _ statistics: some PlanStatistics
+  ) throws -> Double {
+    if entries < PlanTask.worthSampling || scan.mayRepeat { return entries }
+    guard let sample = try statistics.sample(.index(scan), [], rows: 0), sample.keys > 0 else {
+      return entries
+    }
+    return min(entries, sample.keyCount)
+  }
+
+  /// Notes how many keys a candidate has that reads each key once.
+  func countKeys(of candidate: inout Candidate, _ statistics: some PlanStatistics) throws {
+    guard candidate.isCovering, case .index(let scan) = candidate.source, scan.keyFilter.isEmpty,
+      !scan.isPoints
+    else { return }
+    let keys = try keys(of: scan, entries: candidate.rows, statistics)
+    candidate.keysForEntry = keys / max(candidate.rows, 1)
+  }
+
+  /// Whether ids are sorted though any order will do: records with values are read as they are stored.
+  func isSortedForValues(_ candidate: Candidate) -> Bool {
+    switch candidate.source {
+    case .nothing, .records, .list, .intersection: false
+    case .index(let scan): !scan.isPoints || scan.ranges.count > 1
+    case .union: true
+    }
+  }
+
+  /// The cost of a scan that reads group by group.
+  private static func groupWork(_ keys: Double) -> Double { 10 + keys }
 
   /// The best scan that reads group by group.
   private func cheapestGroups(
     of fields: [FieldReference], _ statistics: some PlanStatistics
-  ) throws -> (plan: Plan, cost: Double)? {
-    if after != nil { return nil }
+  ) throws -> Plan? {
+    let scans = groupScans(of: fields)
+    if scans.count < 2 { return scans.first?.plan }
     var best: (plan: Plan, cost: Double, fields: Int)?
-    for number in schema.indexes.indices where usable.hasBit(number) {
-      let index = schema.indexes[number]
-      guard let match = IndexMatch(number, index, conjuncts, order),
-        let components = components(of: fields, match, index), let found = scan(match),
-        found.residue.isEmpty, let plan = plan(found, match, components)
-      else { continue }
+    for (plan, index) in scans {
       var cost = 0.0
-      if case .index(let scan) = found.source {
-        cost =
-          10 + Double(try statistics.estimate(index: number, ranges: scan.ranges))
+      if case .index(let scan) = plan.source {
+        let entries = Double(try statistics.estimate(index: scan.index, ranges: scan.ranges))
+        cost = try PlanTask.groupWork(keys(of: scan, entries: entries, statistics))
       }
       // Of equal costs, the shortest keys.
       if let best, (best.cost, best.fields) <= (cost, index.fields.count) { continue }
       best = (plan, cost, index.fields.count)
     }
-    return best.map { ($0.plan, $0.cost) }
+    return best?.plan
+  }
+
+  /// All scans that read group by group, each with its index.
+  func groupScans(of fields: [FieldReference]) -> [(plan: Plan, index: IndexSchema)] {
+    if after != nil { return [] }
+    var found: [(plan: Plan, index: IndexSchema)] = []
+    for number in schema.indexes.indices where usable.hasBit(number) {
+      let index = schema.indexes[number]
+      guard let match = IndexMatch(number, index, conjuncts, order),
+        let components = components(of: fields, match, index), let scan = scan(match),
+        scan.residue.isEmpty, let plan = plan(scan, match, components)
+      else { continue }
+      found.append((plan, index))
+    }
+    return found
   }
 
   /// The number of first components of the keys that are equal exactly where the fields are; nil if

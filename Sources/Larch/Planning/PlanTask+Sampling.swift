@@ -17,7 +17,7 @@ extension PlanTask {
   }
 
   /// A query that costs less at most is not worth a sample, in steps.
-  private static var worthSampling: Double { 512 }
+  static var worthSampling: Double { 512 }
   /// The same for the most that a query costs which is expected to cost less.
   private static var riskWorthSampling: Double { 1_500 }
   /// A row of a sample costs about this many steps, and the cost of the query is the multiple.

@@ -20,14 +20,19 @@ struct PlanRegretTests {
     number("LARCH_REGRET_SEED") ?? (cases > 1000 ? RegretStore.firstLarge : 0)
   private static let queries = 60
   @Test("A plan costs little more than the best of all ways would have")
-  func regret() throws {
+  func regret() throws { try PlanRegretTests.check { try RegretCase($0, $1) } }
+
+  @Test("A plan of groups, sums or distinct values does too, and every way gives those of an array")
+  func regretOfGroups() throws { try PlanRegretTests.check { RegretCase(groupsOf: $0, $1) } }
+
+  private static func check(_ make: (RegretStore, Int) throws -> RegretCase) throws {
     var regrets: [(ratio: Double, text: String)] = []
     var seed = UInt64(Self.firstSeed)
     while regrets.count < Self.cases {
       let store = try RegretStore(seed: seed)
       seed += 1
       for place in 0..<Self.queries where regrets.count < Self.cases {
-        let asked = try RegretCase(store, place)
+        let asked = try make(store, place)
         try store.store.read { tx in
           guard let (regret, text) = try tx.regret(asked) else { return }
           regrets.append((regret.ratio, regret.ratio > 1.5 ? "\(asked.text)\n\(text)" : ""))
@@ -59,13 +64,34 @@ struct PlanRegretTests {
     (70913, [43]),
   ]
 
+  /// The same of 20,000 requests for groups, sums and distinct values.
+  private static let worstOfGroups: [(store: UInt64, queries: [Int])] = [
+    (1000, [30]), (1006, [44]), (1140, [8, 51]), (1165, [15]), (1195, [35]), (1196, [40]),
+    (1197, [4]), (1209, [43, 58]), (1233, [12]), (1235, [11]), (1239, [56]), (1248, [59]),
+    (1280, [8]), (1291, [44]), (1296, [9]), (1298, [7]),
+  ]
+
   @Test("The worst choices look at no more than they did")
   func worstOnes() throws {
+    try PlanRegretTests.check(Self.worst, as: "regrets") { try RegretCase($0, $1) }
+  }
+
+  @Test("The worst choices for groups do too")
+  func worstOnesOfGroups() throws {
+    try PlanRegretTests.check(Self.worstOfGroups, as: "regrets-of-groups") {
+      RegretCase(groupsOf: $0, $1)
+    }
+  }
+
+  private static func check(
+    _ worst: [(store: UInt64, queries: [Int])], as name: String,
+    _ make: (RegretStore, Int) throws -> RegretCase
+  ) throws {
     var text = ""
-    for (seed, places) in Self.worst {
+    for (seed, places) in worst {
       let store = try RegretStore(seed: seed)
       for place in places {
-        let asked = try RegretCase(store, place)
+        let asked = try make(store, place)
         try store.store.read { tx in
           let (regret, plans) = try #require(try tx.regret(asked))
           #expect(regret.ratio >= 1)
@@ -74,7 +100,7 @@ struct PlanRegretTests {
       }
     }
     let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("Golden/regrets.txt")
+      .appendingPathComponent("Golden/\(name).txt")
     if ProcessInfo.processInfo.environment["LARCH_WRITE_PLANS"] == "1" {
       try text.write(to: path, atomically: true, encoding: .utf8)
     }

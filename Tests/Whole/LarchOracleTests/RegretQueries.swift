@@ -9,6 +9,8 @@ struct RegretCase {
   let place: Int
   let query: Query<RegretItem>
   let need: QueryNeed
+  /// Of a request for groups.
+  var answer: RegretAnswer?
 
   init(_ store: RegretStore, _ place: Int) throws {
     self.store = store
@@ -39,11 +41,40 @@ struct RegretCase {
     self.need = need
   }
 
+  /// A random request for groups.
+  init(groupsOf store: RegretStore, _ place: Int) {
+    self.store = store
+    self.place = place
+    var random = SeededGenerator(seed: store.seed &* 1_000_033 &+ UInt64(place) &* 7907 &+ 3)
+    let filter = random.chance(1, in: 3) ? nil : random.filter(store)
+    var query = filter.map { filter in RegretItem.where { _ in filter } } ?? RegretItem.all
+    if random.chance(1, in: 3) { query = random.order(query, store) }
+    // Of most requests all records are in a group.
+    if random.chance(1, in: 8) { query = query.limit(random.pick([1, 10, 50, 200])) }
+    let (fields, other) = random.groups(store)
+    let answer = RegretAnswer(query, fields, other, &random)
+    // A limit of distinct values is not one of rows.
+    if case .distinct = answer.need { query.details.limit = nil }
+    if case .distinctCount = answer.need { query.details.limit = nil }
+    self.query = query
+    self.answer = answer
+    need = answer.need
+  }
+
+  /// The fields that a run selects.
+  var selected: [FieldReference] {
+    if let answer { return answer.selected }
+    if case .fields(let fields) = need { return fields }
+    return []
+  }
+
   /// What to write to repeat it, and what it asks.
   var text: String {
     let order = query.details.order.map { "\($0.descends ? "-" : "+")\($0.field.name)" }
     let need =
-      if case .fields(let fields) = need {
+      if let answer {
+        answer.text
+      } else if case .fields(let fields) = need {
         fields.map(\.name).joined(separator: " and ")
       } else {
         "\(need)"
@@ -225,6 +256,22 @@ extension SeededGenerator {
     case .grade: query.then(by: \.grade, direction)
     case .code: query.then(by: \.code, direction)
     }
+  }
+
+  /// Up to three fields that make groups, mostly the first ones of an index, and one of an aggregate, mostly
+  /// one that follows them.
+  fileprivate mutating func groups(
+    _ store: RegretStore
+  ) -> (fields: [RegretField], other: RegretField) {
+    let index = pick(store.indexes).fields.filter(\.isSingle)
+    let start = chance(1, in: 4) ? below(max(1, index.count)) : 0
+    var fields = Array(index.dropFirst(start).prefix(1 + below(2)))
+    if fields.isEmpty || chance(1, in: 4) {
+      let field = pick(RegretField.allCases.filter(\.isSingle))
+      if !fields.contains(field) { fields.append(field) }
+    }
+    let next = index.first { !fields.contains($0) }
+    return (fields, chance(2, in: 3) ? next ?? field(store) : field(store))
   }
 
   /// Fields that are needed, often all in the keys of an index.

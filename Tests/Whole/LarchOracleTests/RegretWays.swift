@@ -1,5 +1,6 @@
 import Foundation
 import LarchTestSupport
+import Testing
 
 @testable import Larch
 
@@ -71,6 +72,24 @@ extension ReadTransaction {
   private func ways(
     _ task: PlanTask, _ statistics: IndexStatistics, _ collection: CollectionHandle
   ) throws -> [Plan] {
+    guard let fields = task.need.valueFields else {
+      return try rowWays(task, statistics, collection)
+    }
+    var ways: [Plan] = []
+    if let grouped = task.need.groupedFields { ways = task.groupScans(of: grouped).map(\.plan) }
+    var rows = task
+    rows.need = .fields(fields)
+    ways += try rowWays(rows, statistics, collection)
+    if !rows.order.isAny { return ways }
+    // Records are read in the order of their ids too.
+    rows.order = .byID(descends: false)
+    return try ways + rowWays(rows, statistics, collection)
+  }
+
+  /// The ways that read rows.
+  private func rowWays(
+    _ task: PlanTask, _ statistics: IndexStatistics, _ collection: CollectionHandle
+  ) throws -> [Plan] {
     let total = Double(try statistics.recordCount())
     let ids = task.boundsOfID()
     var scans: [Candidate] = []
@@ -124,20 +143,42 @@ private final class RegretRunner {
   private let asked: RegretCase
   private let collection: CollectionHandle
   private let context: TransactionContext
+  private let access: RecordAccess<RegretItem>
   private lazy var matching = Result { try countMatching() }
+  private lazy var expected = Result { asked.answer?.expected(try readItems()) ?? [] }
 
   init(_ asked: RegretCase, _ tx: ReadTransaction) throws {
     self.asked = asked
     context = tx.context
     collection = try context.collection(of: RegretItem.self)
+    access = RecordAccess<RegretItem>(context, collection)
   }
 
   private func run(_ plan: Plan) throws -> PlanRun {
-    var selection: [FieldReference] = []
-    if case .fields(let fields) = asked.need { selection = fields }
-    return try PlanRun(
-      plan, in: collection, context: context,
-      typed: RecordAccess<RegretItem>(context, collection), selecting: selection)
+    try PlanRun(
+      plan, in: collection, context: context, typed: access, selecting: asked.selected)
+  }
+
+  /// The records of the query, each read and tested.
+  private func readItems() throws -> [RegretItem] {
+    let planner = Planner(schema: collection.schema, usable: 0)
+    let run = try PlanRun(
+      planner.fullScan(asked.query.details, for: .records), in: collection, context: context,
+      typed: access)
+    defer { run.close() }
+    var items: [RegretItem] = []
+    while let row = try run.next() { items.append(try access.decode(row, of: run)) }
+    return items
+  }
+
+  /// Runs a request for groups: each way gives those of the array.
+  private func answer(_ answer: RegretAnswer, _ run: PlanRun) throws {
+    let rows = try answer.rows(run, access)
+    let expected = try expected.get()
+    if rows != expected {
+      Issue.record(
+        "\(asked.text)\n\(run.plan.text(in: collection.schema))\n\(rows)\nbut\n\(expected)")
+    }
   }
 
   /// The records for which the filter is true.
@@ -162,6 +203,8 @@ private final class RegretRunner {
     }
     do {
       switch asked.need {
+      case _ where asked.answer != nil:
+        if let answer = asked.answer { try self.answer(answer, run) }
       case .count: _ = try run.count()
       case .exists: _ = try run.exists()
       default:
@@ -185,6 +228,7 @@ private final class RegretRunner {
     // Each end of the ids of a key is a search.
     let ends = asked.query.details.limit == nil ? 2.0 : 1
     work += RegretWork.range * ends * Double(plan.idBounds.count)
+    work += RegretWork.range * Double(counters.groupsSkipped)
     work += try self.work(
       of: plan.source, plan.order, entries: counters.entriesExamined,
       records: counters.recordsExamined, rows: counters.rowsReturned, isLimited: isLimited)
@@ -195,7 +239,9 @@ private final class RegretRunner {
     of source: Plan.Source, _ order: Plan.RowOrder, entries: Int, records: Int, rows: Int,
     isLimited: Bool
   ) throws -> Double {
-    let isOrdered = !asked.need.isAnyOrder || asked.query.details.after != nil
+    // Groups in any order may still be read in the order of ids, which their plan says.
+    let isOrdered =
+      !asked.need.isAnyOrder || asked.answer != nil || asked.query.details.after != nil
     var isSorted = false
     if isOrdered, case .sorted = order { isSorted = true }
     var work = Double(entries) * (isCountedOnPages(source) ? RegretWork.countedKey : 1)
@@ -213,7 +259,7 @@ private final class RegretRunner {
       let count = try matching.get()
       let kept = Double(asked.query.details.limit ?? .max) + Double(asked.query.details.offset)
       work += RegretWork.sort * count * log2(min(count, kept) + 2)
-    } else if isOrdered, case .byID = order {
+    } else if isOrdered, order.sortsIDs(of: source) {
       work += RegretWork.sortedID * (try sortedIDs(source))
     }
     return work
@@ -239,6 +285,24 @@ private final class RegretRunner {
     case .union(let parts), .intersection(let parts):
       return try parts.reduce(0) { try $0 + sortedIDs($1) }
     }
+  }
+}
+
+extension Plan.RowOrder {
+  /// Whether the ids of the source are sorted; those of an intersection always are.
+  fileprivate func sortsIDs(of source: Plan.Source) -> Bool {
+    switch (self, source) {
+    case (.byID, _), (.any, .intersection): true
+    case (.any, _), (.byIndex, _), (.sorted, _): false
+    }
+  }
+}
+
+extension QueryNeed {
+  /// The fields that are read of rows in any order, or of distinct ones.
+  fileprivate var valueFields: [FieldReference]? {
+    if case .values(let fields) = self { return fields }
+    return groupedFields
   }
 }
 

@@ -55,7 +55,7 @@ final class GroupRows: RowSource {
     isByID = if case .byID = groups.reading { true } else { false }
     self.idsDescend = idsDescend && isByID
     rows = try IndexRows(scan, descends: false, idsDescend: self.idsDescend, reader)
-    self.groups = GroupScanner(rows.scanner, components: groups.components)
+    self.groups = GroupScanner(rows.scanner, components: groups.components, reader)
     components = rows.scanner.components
     count = groups.components
   }

@@ -17,6 +17,8 @@ final class GroupScanner {
   @exclusivity(unchecked) private var end = ByteBuffer()
   /// The number of keys that are read before a seek.
   private var patience = GroupScanner.mostPatience
+  /// Counts the searches.
+  private let reader: RowReader
   /// Whether the scanner is already at the first key after the group.
   private var isAhead = false
 
@@ -24,8 +26,9 @@ final class GroupScanner {
   private static let mostPatience = 8
 
   /// - Parameter components: the number of first components that are equal in a group.
-  init(_ scanner: IndexScanner, components: Int) {
+  init(_ scanner: IndexScanner, components: Int, _ reader: RowReader) {
     self.scanner = scanner
+    self.reader = reader
     isWhole = components == scanner.schema.fields.count
   }
 
@@ -107,6 +110,7 @@ final class GroupScanner {
 
   /// Seeks the first key of the current range that is after the group.
   private func leaveBySeek() throws -> Bool {
+    reader.add(groupsSkipped: 1)
     let entry = scanner.descends ? try seekBefore() : try seekBehind()
     guard scanner.accept(entry) else { return false }
     scanner.entriesExamined &+= 1

@@ -152,7 +152,9 @@ final class OrderedIndexRows: RowSource {
     wanted = limit ?? .max
     rows = try IndexRows(scan, descends: descends, idsDescend: idsDescend, reader)
     groupComponents = groups?.components
-    if let groups { self.groups = GroupScanner(rows.scanner, components: groups.components) }
+    if let groups {
+      self.groups = GroupScanner(rows.scanner, components: groups.components, reader)
+    }
     components = rows.scanner.components
     self.count = count
     isWhole = count == rows.scanner.schema.fields.count

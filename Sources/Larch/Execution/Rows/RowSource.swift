@@ -61,6 +61,8 @@ final class RowReader {
   /// Whether each row must be tested.
   let isFiltering: Bool
   @exclusivity(unchecked) private(set) var recordsExamined = 0
+  /// Searches for the end of a group.
+  @exclusivity(unchecked) private(set) var groupsSkipped = 0
   /// The number of records, and of index entries, that may be read before `CostLimitReached` is thrown.
   @exclusivity(unchecked) var mostRecords = Int.max
   var mostEntries = Int.max
@@ -115,6 +117,9 @@ final class RowReader {
     prefixFilter = program
     return program
   }
+
+  /// Counts searches for the end of a group.
+  func add(groupsSkipped count: Int) { groupsSkipped &+= count }
 
   /// Counts records that were read elsewhere.
   func add(recordsExamined count: Int) { recordsExamined &+= count }

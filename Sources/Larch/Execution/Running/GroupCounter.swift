@@ -33,7 +33,7 @@ final class GroupCounter {
     _ field: FieldReference, _ run: PlanRun
   ) throws {
     self.scanner = scanner
-    self.groups = GroupScanner(scanner, components: groups.components)
+    self.groups = GroupScanner(scanner, components: groups.components, run.reader)
     self.field = field
     self.run = run
     components = scanner.components

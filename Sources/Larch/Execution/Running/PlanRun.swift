@@ -183,6 +183,21 @@ package final class PlanRun {
     }
   }
 
+  /// The same in the form of keys, which is that of groups: then more values are in keys.
+  func keyValue(of place: Int) throws -> KeyValue? {
+    guard source != nil, rowsReturned > 0, let current else { throw TransactionContext.ended }
+    let selector = self.selector ?? begunSelector()
+    do {
+      return try current._withUnsafeGuaranteedRef { source in
+        try selector._withUnsafeGuaranteedRef {
+          try $0.keyValue(of: place, in: source, rowsReturned)
+        }
+      }
+    } catch {
+      throw noted(error)
+    }
+  }
+
   /// Makes the value of a selected field of the last row from its key; false if that does not determine
   /// every bit.
   @inline(__always)
@@ -238,7 +253,7 @@ package final class PlanRun {
       entriesExamined: entriesExamined + (source?.entriesExamined ?? 0),
       recordsExamined: recordsExaminedElsewhere + reader.recordsExamined
         + (other?.reader.recordsExamined ?? 0),
-      rowsReturned: rowsReturned,
+      rowsReturned: rowsReturned, groupsSkipped: reader.groupsSkipped,
       spilledBytes: spilledBytes + (source?.spilledBytes ?? 0))
   }
 

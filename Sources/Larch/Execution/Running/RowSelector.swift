@@ -76,6 +76,17 @@ package final class RowSelector {
     return coding.make(component: bytes, at: target)
   }
 
+  /// The value of a field of a row in the form of keys, which a key always determines; nil if only the
+  /// decoded record does.
+  func keyValue(of place: Int, in row: RowSource, _ number: Int) throws -> KeyValue? {
+    guard 0..<count ~= place, let simple = fields[place].simple else { return nil }
+    switch try component(of: place, in: row, number) {
+    case .null: return .null
+    case .value(let bytes): return KeyValue(simple.primitive, key: bytes)
+    case .cut: return try value(of: place, in: row, number)?.ofKey
+    }
+  }
+
   /// The value of a field of a row; nil if only the decoded record determines every bit.
   func value(of place: Int, in row: RowSource, _ number: Int) throws -> KeyValue? {
     guard 0..<count ~= place, let simple = fields[place].simple else { return nil }

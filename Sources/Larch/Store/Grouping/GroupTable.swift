@@ -128,8 +128,8 @@ final class GroupTable {
       }
       for place in 0..<fields.count {
         keys[place] =
-          if let value = try run.value(of: place) {
-            [value.ofKey]
+          if let value = try run.keyValue(of: place) {
+            [value]
           } else {
             fields[place].key(of: try record())
           }
@@ -140,7 +140,10 @@ final class GroupTable {
         beginGroup()
       }
       for place in 0..<aggregates.count {
-        let known = try places[place].flatMap { try run.value(of: $0) }
+        let known = try places[place].flatMap {
+          // Only a sum may need the bits of a number.
+          try aggregates[place].extreme == nil ? run.value(of: $0) : run.keyValue(of: $0)
+        }
         try aggregates[place].add(known, to: group, record)
       }
     }

@@ -10,7 +10,11 @@ extension Grouped: RunnableRequest {
   @usableFromInline
   func allRows(in tx: ReadTransaction) throws -> [Row] {
     guard try mayHaveRows else { return [] }
-    let run = try groups(in: tx)
+    return try rows(of: groups(in: tx))
+  }
+
+  /// The rows of all groups: conditions, order and limit are those of rows, so no plan depends on them.
+  func rows(of run: GroupRun<R, Row>) throws -> [Row] {
     var rows: [Row] = []
     for group in run.table.inOrder {
       let row = try run.row(group)
@@ -76,7 +80,8 @@ extension Grouped: RunnableRequest {
     }
   }
 
-  private var need: QueryNeed {
+  /// What of the records is needed, which the plan is chosen for.
+  var need: QueryNeed {
     // Counts of one field can jump from group to group.
     if parts.fields.count == 1, parts.aggregates.allSatisfy({ $0.field == nil }),
       !query.details.isPart
@@ -89,26 +94,28 @@ extension Grouped: RunnableRequest {
 
   /// All groups of the query, with their aggregates.
   private func groups(in tx: ReadTransaction) throws -> GroupRun<R, Row> {
-    let selected = parts.fields + parts.aggregates.compactMap(\.field)
+    try tx.run(
+      query.details, of: R.self, for: need, selecting: selected, isAll: true
+    ) { run, access in
+      var groups = try self.groups(of: run, access)
+      groups.counters = run.counters
+      return groups
+    }
+  }
+
+  /// The fields of the groups, and then those of the aggregates.
+  var selected: [FieldReference] { parts.fields + parts.aggregates.compactMap(\.field) }
+
+  /// The groups of a plan that selects all these fields.
+  func groups(of run: PlanRun, _ access: RecordAccess<R>) throws -> GroupRun<R, Row> {
+    let selected = selected
+    // The place of the field of each aggregate among those that are selected.
     var next = parts.fields.count
     let places: [Int?] = parts.aggregates.map { aggregate in
       guard aggregate.field != nil else { return nil }
       next += 1
       return next - 1
     }
-    return try tx.run(
-      query.details, of: R.self, for: need, selecting: selected, isAll: true
-    ) { run, access in
-      var groups = try self.groups(of: run, access, selected, places)
-      groups.counters = run.counters
-      return groups
-    }
-  }
-
-  /// - Parameter places: the place of the field of each aggregate among those that are selected.
-  private func groups(
-    of run: PlanRun, _ access: RecordAccess<R>, _ selected: [FieldReference], _ places: [Int?]
-  ) throws -> GroupRun<R, Row> {
     let groups = parts.make()
     if run.plan.groups != nil {
       let decoded = DecodedRecord<R>()
@@ -128,6 +135,7 @@ extension Grouped: RunnableRequest {
       let groups = parts.make()
       let isWhole = try groups.table.addKeys(keys, places)
       run.add(entriesExamined: keys.count)
+      run.reader.add(groupsSkipped: keys.groupsSkipped)
       if isWhole {
         run.close()
         return groups

@@ -62,8 +62,8 @@ extension RecordReading {
     }
     if isGrouped { return groups.sorted }
     while let row = try run.next() {
-      if let values = try run.values(of: 0) {
-        let values = values.map(\.ofKey)
+      if let value = try run.keyValue(of: 0) {
+        let values = [value]
         try groups.add(values, 1) {
           try coding.read(values) ?? access.decode(row, of: run)[keyPath: keyPath]
         }

@@ -1,6 +1,8 @@
 extension WholeKeys {
   /// So many keys of a group are read before a search for its end. A search costs about as much as these.
   private static let mostSteps = 8
+  /// The same after a search: one key more tells that the next group is small.
+  private static let fewestSteps = 2
 
   /// Calls with keys of each group, until the closure returns false: among them are those with the least
   /// value of a component and, if it is asked for, with the greatest one. A group is the keys that have the
@@ -23,7 +25,7 @@ extension WholeKeys {
         var group = GroupOfKeys(
           cursor: MappedCursor(tree), upper: upper, component: component, primitive: primitive,
           parts: parts)
-        defer { add(keys: group.count) }
+        defer { add(keys: group.count, groupsSkipped: group.searches) }
         return try group.readAll(from: lower, withGreatest: withGreatest, memory, body)
       }
     }
@@ -38,6 +40,8 @@ extension WholeKeys {
     let parts: KeyComponents
     /// The number of keys that were read.
     var count = 0
+    /// The number of searches, beside the first one.
+    var searches = 0
     /// After a search the next group is expected to be large too.
     private var steps = WholeKeys.mostSteps
 
@@ -81,15 +85,17 @@ extension WholeKeys {
         if read < steps {
           move = cursor.next()
         } else if hasValue {
-          steps = 1
+          steps = WholeKeys.fewestSteps
           let end = KeyRange.successor(ofPrefix: group, in: memory)
           if withGreatest, try !readGreatest(before: end, body) { return nil }
           guard let end else { return .end }
+          searches += 1
           return cursor.seek(atOrAfter: end)
         } else {
           // The keys with this nil or NaN are skipped.
           guard let same = try parts.prefix(component + 1) else { return nil }
           guard let end = KeyRange.successor(ofPrefix: same, in: memory) else { return .end }
+          searches += 1
           move = cursor.seek(atOrAfter: end)
         }
         guard move == .found else { return move }
@@ -122,10 +128,11 @@ extension WholeKeys {
       before end: UnsafeRawBufferPointer?, _ body: (KeyComponents) throws -> Bool
     ) throws -> Bool {
       var last = self
-      defer { count = last.count }
+      defer { (count, searches) = (last.count, last.searches) }
       var bound = end
       if let upper, end.map({ compareBytes(upper, $0) < 0 }) ?? true { bound = upper }
       while true {
+        last.searches += 1
         guard last.moveBefore(bound) == .found else { return false }
         guard let hasValue = try last.readKey(body) else { return false }
         if hasValue { return true }

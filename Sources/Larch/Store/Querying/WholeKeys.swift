@@ -5,6 +5,8 @@ final class WholeKeys {
   let components: [Int]
   /// The number of keys so far.
   @exclusivity(unchecked) private(set) var count = 0
+  /// The number of searches for the end of a group.
+  @exclusivity(unchecked) private(set) var groupsSkipped = 0
   let schema: IndexSchema
   let tree: MappedTree
   private let ranges: [KeyRange]
@@ -78,7 +80,10 @@ final class WholeKeys {
   var isFiltering: Bool { filter != nil }
 
   /// Counts keys that were read.
-  func add(keys number: Int) { count &+= number }
+  func add(keys number: Int, groupsSkipped: Int) {
+    count &+= number
+    self.groupsSkipped &+= groupsSkipped
+  }
 
   @inline(__always)
   func forEachRange(
