@@ -12,6 +12,7 @@ let package = Package(
   products: [
     .library(name: "Larch", targets: ["Larch"]),
     .library(name: "LarchTestSupport", targets: ["LarchTestSupport"]),
+    .library(name: "LarchPostgres", targets: ["LarchPostgres"]),
     .executable(name: "larch", targets: ["LarchTool"]),
     .plugin(name: "LarchMemberwise", targets: ["LarchMemberwise"]),
   ],
@@ -25,6 +26,8 @@ let package = Package(
     .target(name: "Larch", dependencies: ["CLMDB", "CLarch"]),
     // What needs no record types: what the tool and dumps do, and no app.
     .target(name: "LarchInspection", dependencies: ["Larch"]),
+    // A log of a store on a PostgreSQL server. Its client library is loaded at run time.
+    .target(name: "LarchPostgres", dependencies: ["Larch"]),
     .target(name: "LarchTestSupport", dependencies: ["Larch", "LarchInspection"]),
     // All of the tool but its first line, since tests cannot import an executable.
     .target(name: "LarchToolKit", dependencies: ["Larch", "LarchInspection"]),
@@ -49,10 +52,10 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// The test targets by folder of `Tests`: parts of the library alone, a store as a program uses it, stores
-// that others get a copy of, the tool and what it reads files with, and the whole against models, peers of itself and failures. Each
-// with what it needs beside the library and its support for tests, and the folder of files that are no
-// sources.
+// The test targets by folder of `Tests`: parts of the library alone, a store as a program uses it, its
+// log and its copies elsewhere, the tool and what it reads files with, and the whole against models, peers of itself
+// and failures. Each with what it needs beside the library and its support for tests, and the folder of
+// files that are no sources.
 let child: [Target.Dependency] = ["LarchCrashSupport", "LarchChild"]
 let tool: [Target.Dependency] = [
   "LarchInspection", "LarchCrashSupport", "LarchToolKit", "LarchTool",
@@ -97,6 +100,7 @@ let tests: [(folder: String, targets: [Tests])] = [
     [
       ("LarchMirrorTests", [], []),
       ("LarchOutboxTests", child + ["LarchInspection", "CLMDB"], []),
+      ("LarchPostgresTests", ["LarchPostgres"], []),
     ]
   ),
   (

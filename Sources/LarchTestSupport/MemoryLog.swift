@@ -124,7 +124,7 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
   }
 
   private func begun(_ log: MemoryLogContents?) throws -> MemoryLogContents {
-    guard let log else { throw LarchError(.damagedLog, "The log was never begun.") }
+    guard let log else { throw LarchError(.logNotFound, "The log was never begun.") }
     return log
   }
 

@@ -177,6 +177,12 @@ extension LarchError.Code {
   public static let migrationPending = Self(rawValue: "migration_pending")
 
   // Servers
+  /// A library that the operation needs is not installed.
+  public static let missingLibrary = Self(rawValue: "missing_library")
+  /// The address of a server, or the name of a store there, cannot be used as it is written.
+  public static let invalidAddress = Self(rawValue: "invalid_address")
+  /// The server has no log of this name.
+  public static let logNotFound = Self(rawValue: "log_not_found")
   /// The server cannot be reached now; a later attempt may succeed.
   public static let unavailable = Self(rawValue: "unavailable")
   /// The server refuses the program: its name, its password, its rights, or its certificate.
@@ -185,7 +191,7 @@ extension LarchError.Code {
   public static let diverged = Self(rawValue: "diverged")
   /// The log on the server was written by a newer version of Larch.
   public static let newerLog = Self(rawValue: "newer_log")
-  /// The log on the server has no such store, or not the commit that is asked for.
+  /// The log on the server does not have the commit that is asked for.
   public static let notInLog = Self(rawValue: "not_in_log")
   /// What the server sent is no part of a log, or was altered.
   public static let damagedLog = Self(rawValue: "damaged_log")

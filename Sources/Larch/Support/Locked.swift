@@ -8,7 +8,7 @@ internal import Foundation
 /// The value and the mutex are one object. Copies of a `Locked` are the same one.
 ///
 /// Unchecked, since the mutex guards the value.
-struct Locked<Value>: @unchecked Sendable {
+package struct Locked<Value>: @unchecked Sendable {
   private final class Room: ManagedBuffer<Value, pthread_mutex_t> {
     deinit {
       _ = withUnsafeMutablePointerToElements { pthread_mutex_destroy($0) }
@@ -17,7 +17,7 @@ struct Locked<Value>: @unchecked Sendable {
 
   private let room: ManagedBuffer<Value, pthread_mutex_t>
 
-  init(_ value: sending Value) {
+  package init(_ value: sending Value) {
     room = Room.create(minimumCapacity: 1) { _ in value }
     _ = room.withUnsafeMutablePointerToElements { mutex in
       mutex.initialize(to: pthread_mutex_t())
@@ -27,7 +27,7 @@ struct Locked<Value>: @unchecked Sendable {
 
   /// Runs `body` with the value; it must not take the same lock again.
   @inline(__always)
-  func withLock<T>(_ body: (inout Value) throws -> T) rethrows -> T {
+  package func withLock<T>(_ body: (inout Value) throws -> T) rethrows -> T {
     try room.withUnsafeMutablePointers { value, mutex in
       pthread_mutex_lock(mutex)
       defer { pthread_mutex_unlock(mutex) }

@@ -115,9 +115,9 @@ struct RestoreTests {
   @Test("An empty log, a path that is taken, and a path of an open store")
   func refusals() async throws {
     let empty = MemoryServer()
-    #expect(caught { _ = try restored(empty, .newest) }?.code == .notInLog)
+    #expect(caught { _ = try restored(empty, .newest) }?.code == .logNotFound)
     #expect(
-      caught { _ = try Store.restorablePoints(in: empty.serverLog) }?.code == .notInLog)
+      caught { _ = try Store.restorablePoints(in: empty.serverLog) }?.code == .logNotFound)
     let mirrored = try await Mirrored(seed: 14, rounds: 5)
     defer { mirrored.end() }
     let error = caught {

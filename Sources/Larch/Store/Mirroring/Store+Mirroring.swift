@@ -8,7 +8,7 @@ extension Store {
   /// ```
   ///
   /// Writes do not wait for the server, and the store also opens while the server cannot be reached. See
-  /// ``Mirror`` for what is promised. The first time, the whole store is sent, in the background.
+  /// ``StoreMirror`` for what is promised. The first time, the whole store is sent, in the background.
   ///
   /// The file remembers that it has a mirror: whoever writes to it, also another program or an opening
   /// without `mirror`, adds to what waits to be shipped. ``endMirror()`` ends that.
@@ -21,7 +21,7 @@ extension Store {
   ///   - options: the options of the store.
   /// - Throws: the errors of ``init(at:for:migrations:options:)-(String,_,_,_)``; `.readOnly` for options
   ///   that are read-only, and for a copy that follows a log. No error of the server: see
-  ///   ``Mirror/status`` and ``Options/log``.
+  ///   ``StoreMirror/status`` and ``Options/log``.
   /// - Complexity: that of an opening without a mirror.
   public convenience init(
     at path: String, mirror: ServerLog, for types: any Record.Type..., migrations: [Migration] = [],
@@ -39,7 +39,7 @@ extension Store {
   /// The mirror of the store; nil if it was opened without one.
   ///
   /// - Complexity: O(1).
-  public var mirror: Mirror? { companions.withLock { $0.mirror } }
+  public var mirror: StoreMirror? { companions.withLock { $0.mirror } }
 
   /// Ends the mirror: commits are not recorded any more, and what waits to be shipped is deleted. The log
   /// on the server stays as it is.
@@ -70,7 +70,7 @@ extension Store {
       post?.add(message)
       post?.deliver()
     }
-    companions.withLock { $0.mirror = Mirror(shipper) }
+    companions.withLock { $0.mirror = StoreMirror(shipper) }
     shipper.start()
   }
 
@@ -83,7 +83,7 @@ extension Store {
 
 /// What works beside a store as long as it is open.
 struct Companions: Sendable {
-  var mirror: Mirror?
+  var mirror: StoreMirror?
 
   /// Ends everything, before the file is closed.
   func end() {

@@ -21,7 +21,7 @@ extension Store {
 
   /// What a log can restore: the whole store at each of its newest commits.
   ///
-  /// - Throws: `.notInLog` if the log has no store; `.unavailable`, `.serverRefused`, `.damagedLog`,
+  /// - Throws: `.logNotFound` if the server has no log of this name; `.unavailable`, `.serverRefused`, `.damagedLog`,
   ///   `.newerLog`.
   /// - Complexity: one call of the server.
   @available(*, noasync, message: "it would block a thread that all tasks share: use `try await`")
@@ -51,8 +51,8 @@ extension Store {
   ///   - replacing: whether an existing store may be replaced; its data is lost.
   ///   - progress: called with the number of pairs of keys and values, and then of commits, that were
   ///     written; an error stops the restoration.
-  /// - Throws: `.notInLog` if the log has no store, or does not reach back to the commit; `.unavailable`,
-  ///   `.serverRefused`, `.damagedLog`, `.newerLog`; the errors of a restored backup; what `progress`
+  /// - Throws: `.logNotFound` if the server has no log of this name, `.notInLog` if it does not reach
+  ///   back to the commit; `.unavailable`, `.serverRefused`, `.damagedLog`, `.newerLog`; the errors of a restored backup; what `progress`
   ///   throws.
   /// - Complexity: O(store + commits since the log's state); the disk needs room for two copies.
   @available(*, noasync, message: "it would block a thread that all tasks share: use `try await`")

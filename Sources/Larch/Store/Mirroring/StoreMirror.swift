@@ -12,7 +12,7 @@
 ///
 /// The server decides who continues a log. If another store does, because a follower was promoted or a
 /// copy was restored, this store refuses writes with `.diverged` from the next shipment on.
-public final class Mirror: Sendable {
+public final class StoreMirror: Sendable {
   private let shipper: MirrorShipper
 
   init(_ shipper: MirrorShipper) { self.shipper = shipper }
@@ -54,7 +54,7 @@ public final class Mirror: Sendable {
   public func startOver() throws { try shipper.startOver() }
 }
 
-/// What a mirror is doing, and how far the log is behind the store: see ``Mirror/status``.
+/// What a mirror is doing, and how far the log is behind the store: see ``StoreMirror/status``.
 public struct MirrorStatus: Sendable {
   /// What the mirror is doing.
   public enum Activity: Sendable {

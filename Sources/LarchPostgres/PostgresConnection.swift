@@ -1,0 +1,312 @@
+internal import Foundation
+internal import Larch
+
+/// A connection to a server, for one thread at a time. It never blocks in libpq: every wait has an end, and
+/// `PostgresWake` ends it from another thread.
+///
+/// No statement has a name and no setting is left behind, so a pooler may give each transaction another
+/// connection to the server.
+package final class PostgresConnection: CustomReflectable {
+  let pq: LibPQ
+  private let handle: LibPQ.Connection
+  private let wake: PostgresWake
+  private let secrets: [String]
+  /// Seconds that an answer may take.
+  private let answerTimeout: Double
+  /// How often an answer was waited for.
+  private(set) var trips = 0
+  /// Whether a transaction was begun and has not ended: then nobody else may have the connection.
+  var isInTransaction = false
+
+  /// Connects to the first server that takes writes.
+  init(
+    to address: PostgresAddress, _ options: PostgresOptions, _ pq: LibPQ, _ wake: PostgresWake
+  ) throws(PostgresFailure) {
+    self.pq = pq
+    self.wake = wake
+    answerTimeout = options.answerTimeout
+    var failure: PostgresFailure?
+    // libpq's own loop over several servers would give all of the time to the first that is silent.
+    for place in address.places {
+      do {
+        let made = try Self.connect(to: place, address, options, pq, wake)
+        handle = made.handle
+        secrets = made.secrets
+        return
+      } catch {
+        if error.kind == .closed { throw error }
+        // A refusal tells more than the silence of another server.
+        if failure == nil || failure?.kind != .refused { failure = error }
+      }
+    }
+    throw failure ?? PostgresFailure(.connection, "no server is named")
+  }
+
+  deinit { pq.finish(handle) }
+
+  /// `dump` shows no password.
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension PostgresConnection {
+  private static func connect(
+    to place: PostgresAddress.Place, _ address: PostgresAddress, _ options: PostgresOptions,
+    _ pq: LibPQ, _ wake: PostgresWake
+  ) throws(PostgresFailure) -> (handle: LibPQ.Connection, secrets: [String]) {
+    var parameters = address.options
+    parameters["host"] = place.host
+    parameters["hostaddr"] = place.address
+    parameters["port"] = place.port
+    let handle = withParameters(parameters.map { ($0, $1) }) { pq.connectStartParams($0, $1, 0) }
+    guard let handle else { throw PostgresFailure(.connection, "no memory") }
+    var isWhole = false
+    defer { if !isWhole { pq.finish(handle) } }
+    // What the server remarks goes to nobody; libpq would print it.
+    _ = pq.setNoticeProcessor(handle, { _, _ in }, nil)
+    // With the code of an error, which says what it is in any language.
+    _ = pq.setErrorVerbosity(handle, LibPQ.verbose)
+    // A pass file may have added one.
+    let secrets =
+      address.secrets + (pq.pass(handle).map { [String(cString: $0)] } ?? []).filter { !$0.isEmpty }
+
+    let deadline = PostgresWake.now + options.connectTimeout
+    // libpq says that a connection which was just started waits to be written to.
+    var polling =
+      pq.status(handle) == LibPQ.Status.bad ? LibPQ.Polling.failed : LibPQ.Polling.writing
+    var status = pq.status(handle)
+    while polling != LibPQ.Polling.ok {
+      guard polling != LibPQ.Polling.failed else {
+        throw failure(of: handle, during: status, pq, hiding: secrets)
+      }
+      let events = polling == LibPQ.Polling.reading ? POLLIN : POLLOUT
+      if try wake.wait(pq.socket(handle), for: Int32(events), until: deadline) == 0 {
+        throw PostgresFailure(.connection, "no connection within \(options.connectTimeout) s")
+      }
+      status = pq.status(handle)
+      polling = pq.connectPoll(handle)
+    }
+    guard pq.serverVersion(handle) >= 130_000 else {
+      throw PostgresFailure(.refused, "the server is older than PostgreSQL 13")
+    }
+    _ = pq.setNonBlocking(handle, 1)
+    isWhole = true
+    return (handle, secrets)
+  }
+
+  private static func failure(
+    of handle: LibPQ.Connection, during status: CInt, _ pq: LibPQ, hiding secrets: [String]
+  ) -> PostgresFailure {
+    let message = pq.errorMessage(handle).map { String(cString: $0) } ?? ""
+    let text = hidden(message, secrets)
+    // "FATAL:  28P01: password authentication failed …"
+    if let found = message.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) {
+      return PostgresFailure(.server(String(found.1)), text)
+    }
+    let isRefused =
+      pq.needsPassword(handle) == 1 || message.contains("certificate")
+      || status == LibPQ.Status.tlsStartup && message.contains("SSL was required")
+      || message.contains("does not support SSL")
+    return PostgresFailure(isRefused ? .refused : .connection, text)
+  }
+
+  /// The first line of a message, unless a password is in it.
+  fileprivate static func hidden(_ message: String, _ secrets: [String]) -> String {
+    guard !secrets.contains(where: message.contains) else {
+      return "(not shown: it has a password)"
+    }
+    let line = message.split(separator: "\n").first.map(String.init) ?? ""
+    return line.trimmingCharacters(in: .whitespaces)
+  }
+
+  /// The failure of the connection itself.
+  func lost() -> PostgresFailure {
+    let message = pq.errorMessage(handle).map { String(cString: $0) } ?? ""
+    return PostgresFailure(.connection, Self.hidden(message, secrets))
+  }
+}
+
+extension PostgresConnection {
+  /// Runs one statement, and returns its rows.
+  ///
+  /// - Parameter parameters: the values of `$1`, `$2` …
+  /// - Complexity: one round trip.
+  @discardableResult
+  package func run(
+    _ statement: String, _ parameters: [PostgresValue] = []
+  ) throws(PostgresFailure) -> PostgresRows {
+    try send(statement, parameters)
+    return try rows()
+  }
+
+  /// Runs one statement; nil if the tables do not exist, since nobody has made them yet.
+  func runOnTables(
+    _ statement: String, _ parameters: [PostgresValue]
+  ) throws(PostgresFailure) -> PostgresRows? {
+    do {
+      return try run(statement, parameters)
+    } catch {
+      if error.isMissingTable { return nil }
+      throw error
+    }
+  }
+
+  /// Runs several statements, separated by semicolons and without parameters, in one round trip.
+  package func script(_ statements: String) throws(PostgresFailure) {
+    guard pq.sendQuery(handle, statements) == 1 else { throw lost() }
+    _ = try rows()
+  }
+
+  func send(
+    _ statement: String, _ parameters: [PostgresValue] = []
+  ) throws(PostgresFailure) {
+    let values = parameters.map(\.binary)
+    let lengths = values.map { CInt($0.count) }
+    let formats = values.map { _ in CInt(1) }
+    // Where an empty value begins; libpq reads nothing there, but nil would be a null.
+    let nothing: StaticString = ""
+    let sent = withExtendedLifetime(values) {
+      let pointers = values.map { bytes -> LibPQ.Text? in
+        bytes.isEmpty
+          ? UnsafeRawPointer(nothing.utf8Start).assumingMemoryBound(to: CChar.self)
+          : bytes.withUnsafeBytes { $0.baseAddress?.assumingMemoryBound(to: CChar.self) }
+      }
+      return pq.sendQueryParams(
+        handle, statement, CInt(values.count), parameters.map(\.type), pointers, lengths, formats, 1
+      )
+    }
+    guard sent == 1 else { throw lost() }
+  }
+
+  /// Waits for the answer to what was sent. Of several results, the last with rows counts.
+  func rows() throws(PostgresFailure) -> PostgresRows {
+    var rows: PostgresRows?
+    var failure: PostgresFailure?
+    trips += 1
+    let deadline = PostgresWake.now + answerTimeout
+    while let result = try nextResult(deadline) {
+      switch pq.resultStatus(result) {
+      case LibPQ.ResultStatus.command, LibPQ.ResultStatus.tuples:
+        rows = PostgresRows(result, pq)
+      case LibPQ.ResultStatus.copyIn, LibPQ.ResultStatus.copyOut:
+        pq.clear(result)
+        throw PostgresFailure(.form, "a copy was not asked for")
+      default:
+        failure = failure ?? self.failure(result)
+        pq.clear(result)
+      }
+    }
+    if let failure { throw failure }
+    guard let rows else { throw lost() }
+    return rows
+  }
+
+  /// The next result of what was sent; nil after the last.
+  func nextResult(_ deadline: Double) throws(PostgresFailure) -> LibPQ.Result? {
+    try flush(deadline)
+    while pq.isBusy(handle) == 1 { try receive(deadline) }
+    return pq.getResult(handle)
+  }
+
+  /// Sends what libpq still has to send. It also reads meanwhile, since a server that waits to be read would
+  /// read no more.
+  func flush(_ deadline: Double) throws(PostgresFailure) {
+    while true {
+      let left = pq.flush(handle)
+      if left == 0 { return }
+      guard left == 1 else { throw lost() }
+      let events = try wake.wait(
+        pq.socket(handle), for: Int32(POLLIN) | Int32(POLLOUT), until: deadline)
+      if events == 0 { throw timedOut() }
+      if events & Int32(POLLIN) != 0, pq.consumeInput(handle) == 0 { throw lost() }
+    }
+  }
+
+  /// Waits until the server has sent something, and reads it.
+  func receive(_ deadline: Double) throws(PostgresFailure) {
+    if try wake.wait(pq.socket(handle), for: Int32(POLLIN), until: deadline) == 0 {
+      throw timedOut()
+    }
+    if pq.consumeInput(handle) == 0 { throw lost() }
+  }
+
+  private func timedOut() -> PostgresFailure {
+    PostgresFailure(.timeout, "no answer within \(answerTimeout) s")
+  }
+
+  /// The error in a result.
+  func failure(_ result: LibPQ.Result) -> PostgresFailure {
+    func field(_ field: CInt) -> String? {
+      pq.resultErrorField(result, field).map { String(cString: $0) }
+    }
+    guard let state = field(LibPQ.Field.state) else { return lost() }
+    return PostgresFailure(.server(state), Self.hidden(field(LibPQ.Field.primary) ?? "", secrets))
+  }
+
+  /// When an answer that begins now must have come.
+  var deadline: Double { PostgresWake.now + answerTimeout }
+}
+
+// MARK: - Copies
+
+extension PostgresConnection {
+  /// Begins `COPY … FROM STDIN` or `TO STDOUT`.
+  func beginCopy(_ statement: String) throws(PostgresFailure) {
+    guard pq.sendQuery(handle, statement) == 1 else { throw lost() }
+    trips += 1
+    guard let result = try nextResult(deadline) else { throw lost() }
+    defer { pq.clear(result) }
+    let status = pq.resultStatus(result)
+    guard status == LibPQ.ResultStatus.copyIn || status == LibPQ.ResultStatus.copyOut else {
+      let failure = failure(result)
+      while let rest = try nextResult(deadline) { pq.clear(rest) }
+      throw failure
+    }
+  }
+
+  /// Sends bytes of a copy, and waits until the system has taken them.
+  func copy(_ bytes: [UInt8]) throws(PostgresFailure) {
+    let queued = bytes.withUnsafeBytes {
+      guard let base = $0.baseAddress else { return CInt(1) }
+      return pq.putCopyData(handle, base.assumingMemoryBound(to: CChar.self), CInt($0.count))
+    }
+    guard queued == 1 else { throw try refusedCopy() }
+    try flush(deadline)
+  }
+
+  /// Ends a copy to the server.
+  ///
+  /// - Returns: how many rows it has got.
+  @discardableResult
+  func endCopy() throws(PostgresFailure) -> Int {
+    guard pq.putCopyEnd(handle, nil) == 1 else { throw try refusedCopy() }
+    return try rows().changed
+  }
+
+  /// What the server said when it ended a copy before its end.
+  private func refusedCopy() throws(PostgresFailure) -> PostgresFailure {
+    while let result = try nextResult(deadline) {
+      defer { pq.clear(result) }
+      if pq.resultErrorField(result, LibPQ.Field.state) != nil { return failure(result) }
+    }
+    return lost()
+  }
+
+  /// The next message of a copy from the server; nil after the last. Valid during `body`.
+  func receiveCopy(_ body: (UnsafeRawBufferPointer) throws -> Void) throws -> Bool {
+    while true {
+      var bytes: UnsafeMutablePointer<CChar>?
+      let size = pq.getCopyData(handle, &bytes, 1)
+      switch size {
+      case 0: try receive(deadline)
+      case -1:
+        _ = try rows()
+        return false
+      case ..<0: throw try refusedCopy()
+      default:
+        defer { pq.freeMemory(bytes) }
+        try body(UnsafeRawBufferPointer(start: bytes, count: Int(size)))
+        return true
+      }
+    }
+  }
+}

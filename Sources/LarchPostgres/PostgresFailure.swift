@@ -1,0 +1,141 @@
+package import Larch
+
+/// Why a call to the server did not give what it should.
+package struct PostgresFailure: Error, CustomStringConvertible {
+  package enum Kind: Sendable, Equatable {
+    /// The server answered with an error: its SQLSTATE.
+    case server(String)
+    /// The connection could not be made, or ended.
+    case connection
+    /// The name, the password, the certificate, or the encryption is refused.
+    case refused
+    /// The server did not answer in time.
+    case timeout
+    /// The log was closed by the program.
+    case closed
+    /// The answer has another form than the tables of Larch.
+    case form
+  }
+
+  package let kind: Kind
+  /// What libpq or the server said, without any password.
+  package let text: String
+
+  package init(_ kind: Kind, _ text: String = "") {
+    self.kind = kind
+    self.text = text
+  }
+
+  /// Short, since the error that names it as its cause has the text.
+  package var description: String { state.map { "PostgreSQL " + $0 } ?? "PostgreSQL" }
+
+  /// The SQLSTATE of the server's answer, if there was one.
+  package var state: String? {
+    if case .server(let state) = kind { return state }
+    return nil
+  }
+
+  /// Whether the connection is of no use any more.
+  var endsConnection: Bool {
+    switch kind {
+    // Classes of errors after which the server closes the connection.
+    case .server(let state): state.hasPrefix("08") || state.hasPrefix("57P")
+    case .form: false
+    default: true
+    }
+  }
+
+  /// Whether the connection, or its server, has gone.
+  var isLost: Bool { kind == .connection || state?.hasPrefix("57P") == true }
+
+  /// Whether the server said that the tables, or their schema, do not exist.
+  var isMissingTable: Bool { state == "42P01" || state == "3F000" }
+
+  /// The error for the program.
+  ///
+  /// - Parameter log: where the log is.
+  package func error(of log: String) -> LarchError {
+    func error(_ code: LarchError.Code, _ message: StaticString) -> LarchError {
+      LarchError(code, message, underlying: self) { context in
+        context.path = log
+        let parts = [state, text.isEmpty ? nil : text].compactMap { $0 }
+        context.detail = parts.isEmpty ? nil : parts.joined(separator: " ")
+      }
+    }
+    switch kind {
+    case .connection:
+      return error(
+        .unavailable, "The PostgreSQL server cannot be reached. Start it, or try again later.")
+    case .timeout:
+      return error(
+        .unavailable,
+        "The PostgreSQL server did not answer in time. Whether it did what it was asked is unknown; the same call again tells."
+      )
+    case .closed:
+      return LarchError(.closed, "The log was closed.") { $0.path = log }
+    case .refused:
+      return error(
+        .serverRefused,
+        "The PostgreSQL server and the program do not trust each other. Check the user, the password and the certificates; the detail says what failed."
+      )
+    case .form: return error(.damagedLog, Self.foreign)
+    case .server(let state): return self.error(of: state, error)
+    }
+  }
+
+  private func error(
+    of state: String, _ error: (LarchError.Code, StaticString) -> LarchError
+  ) -> LarchError {
+    switch state {
+    case "42P01", "3F000":
+      return error(
+        .serverRefused,
+        "The tables of Larch are missing on the PostgreSQL server. Make them as a user who may create a schema: `larch server init URL --role USER`, or ServerLog.preparePostgres."
+      )
+    case "42501":
+      return error(
+        .serverRefused,
+        "The user of the PostgreSQL server lacks a right on the tables of Larch. Grant it as their owner: `larch server init URL --role USER`."
+      )
+    case "53100":
+      return error(
+        .unavailable, "The disk of the PostgreSQL server is full. Make room there, then try again.")
+    case "25006":
+      return error(
+        .unavailable,
+        "The PostgreSQL server takes no writes now: it is a standby, or is set to read only. Name the server that takes writes, or all of them."
+      )
+    case "XX001", "XX002":
+      return error(
+        .damagedLog,
+        "PostgreSQL reports that its own files are damaged. Restore them from a backup.")
+    case "23505", "23502", "23514":
+      return error(
+        .damagedLog,
+        "The rows of the log contradict each other, or the tables are those of another program. Restore them, or begin the log again under another name."
+      )
+    default: break
+    }
+    switch state.prefix(2) {
+    // The name, the password, the database, or the number of connections of a role.
+    case "28", "3D": return error(.serverRefused, "The PostgreSQL server refuses the connection.")
+    case "08", "40", "53", "55", "57", "58", "XX":
+      return error(.unavailable, "The PostgreSQL server cannot do this now. Try again later.")
+    // Names, types and constraints that are not those of our tables; values that these cannot have.
+    case "22", "23", "42", "0A": return error(.damagedLog, Self.foreign)
+    default:
+      return error(.serverRefused, "The PostgreSQL server refuses the operation.")
+    }
+  }
+
+  private static let foreign: StaticString =
+    "What the PostgreSQL server sent is no part of a log of Larch. Another program uses tables of these names, or changed them; name another schema, or restore the tables."
+}
+
+extension LarchError {
+  /// Whether another transaction was in the way, and the same statement may succeed now.
+  var isConflict: Bool {
+    let state = (underlying as? PostgresFailure)?.state
+    return state == "40001" || state == "40P01"
+  }
+}

@@ -1,0 +1,179 @@
+package import Larch
+
+extension PostgresLog {
+  /// The maximum of the changes of one entry.
+  static let entryLimit = 256 << 20
+
+  package func append(_ entries: [LogEntry]) throws -> Bool {
+    guard let first = entries.first, let last = entries.last else { return true }
+    for entry in entries where entry.changes.count > Self.entryLimit {
+      throw LarchError(
+        .recordTooLarge,
+        "A commit changes more than 256 MB, which is the most that a log on a server takes. Write less in one transaction; `import` writes in batches."
+      ) { $0.path = name }
+    }
+    guard last.place.position < Self.positionLimit, first.place.position > 0 else { throw beyond }
+    let batches = Batch.of(entries)
+    // The place after which they follow; the look at it is part of the statement.
+    let before: [PostgresValue] = [
+      .text(store), .int(Int64(first.place.position - 1)), .bytes(first.before.bytes),
+    ]
+    for _ in 0..<Self.attempts {
+      do {
+        return try appendOnce(batches, before) || isThere(last.place)
+      } catch let failure as LarchError where failure.isConflict {
+        // Only where the database has another isolation than PostgreSQL's own default.
+        continue
+      }
+    }
+    return try isThere(last.place)
+  }
+
+  private func appendOnce(_ batches: [Batch], _ before: [PostgresValue]) throws -> Bool {
+    if batches.count == 1 { return try call { try appendFirst(batches[0], before, $0) } }
+    let isDone = try transaction { connection -> Bool? in
+      guard try appendFirst(batches[0], before, connection) else { return nil }
+      for batch in batches.dropFirst() { try appendRest(batch, connection) }
+      return true
+    }
+    return isDone == true
+  }
+
+  private static let attempts = 5
+
+  /// Appends if the log ends at the place before. It is one statement: the primary key lets one of two win,
+  /// and the look at the entry before refuses whoever does not continue this log.
+  private func appendFirst(
+    _ batch: Batch, _ before: [PostgresValue], _ connection: PostgresConnection
+  ) throws -> Bool {
+    let newest = """
+      \(tables.here), newest AS (
+        SELECT l.era, l.total FROM here JOIN \(tables("log")) l USING (era)
+        WHERE format = \(PostgresTables.format) AND position = $2 AND part = 0 AND token = $3
+      )
+      """
+    if batch.positions.count == 1 {
+      // The usual case by itself, since the server needs a fourth of the time to plan it.
+      let rows = try connection.runOnTables(
+        """
+        \(newest) \(insertion)
+        SELECT era, $4, $5, $6, total + $7, $8, $9, $10 FROM newest ON CONFLICT DO NOTHING
+        """, before + batch.singleValues)
+      return rows?.changed == 1
+    }
+    let rows = try connection.runOnTables(
+      """
+      \(newest), piece AS (\(Batch.pieces(from: 4))), first AS (
+        \(insertion) SELECT newest.era, \(Self.values) FROM newest, piece p WHERE p.n = 1
+        ON CONFLICT DO NOTHING RETURNING era
+      ), rest AS (
+        \(insertion) SELECT newest.era, \(Self.values) FROM first, newest, piece p WHERE p.n > 1
+        RETURNING era
+      )
+      SELECT (SELECT count(*) FROM first), (SELECT count(*) FROM rest)
+      """, before + batch.values)
+    return try rows?.int(0, 0) == 1
+  }
+
+  private var insertion: String {
+    "INSERT INTO \(tables("log")) (era, position, part, parts, total, token, before, changes)"
+  }
+  private static let values =
+    "p.position, p.part, p.parts, newest.total + p.total, p.token, p.before, p.changes"
+
+  /// Appends further rows to those that the transaction appended.
+  private func appendRest(_ batch: Batch, _ connection: PostgresConnection) throws {
+    try connection.run(
+      """
+      \(tables.here), newest AS (
+        SELECT era, (SELECT total FROM \(tables("log")) l WHERE l.era = here.era AND position = $2 AND part = 0)
+          AS total FROM here
+      )
+      \(insertion) SELECT newest.era, \(Self.values) FROM newest, (\(Batch.pieces(from: 3))) p
+      """, [.text(store), .int(batch.origin)] + batch.values)
+  }
+
+  /// Whether the log has an entry. Its token stands for all entries before it.
+  private func isThere(_ place: LogPlace) throws -> Bool {
+    try call { connection in
+      let rows = try connection.runOnTables(
+        """
+        \(tables.here)
+        SELECT format, token FROM here
+        LEFT JOIN \(tables("log")) l ON l.era = here.era AND position = $2 AND part = 0
+        """, [.text(store), .int(Int64(place.position))])
+      guard let rows, rows.count > 0 else { return false }
+      try checkFormat(rows, 0)
+      return try !rows.isNull(0, 1) && token(rows, 0, 1) == place.token
+    }
+  }
+}
+
+/// Rows for the log, of 8 MiB of changes about: what one statement carries.
+private struct Batch {
+  /// The position before the first of all rows, of all batches.
+  let origin: Int64
+  var positions: [Int64] = []
+  var parts: [Int64] = []
+  var counts: [Int64] = []
+  /// The bytes of all changes after `origin`, up to and with this entry.
+  var totals: [Int64] = []
+  var tokens: [ArraySlice<UInt8>] = []
+  var befores: [ArraySlice<UInt8>] = []
+  var changes: [ArraySlice<UInt8>] = []
+  var size = 0
+
+  static func of(_ entries: [LogEntry]) -> [Batch] {
+    let origin = Int64(entries[0].place.position - 1)
+    var batches: [Batch] = []
+    var batch = Batch(origin: origin)
+    var total = 0
+    for entry in entries {
+      let count = max(
+        1, (entry.changes.count + PostgresTables.partSize - 1) / PostgresTables.partSize)
+      total += entry.changes.count
+      for part in 0..<count {
+        let start = part * PostgresTables.partSize
+        let piece = entry.changes[start..<min(entry.changes.count, start + PostgresTables.partSize)]
+        if batch.size > 0, batch.size + piece.count > PostgresTables.partSize {
+          batches.append(batch)
+          batch = Batch(origin: origin)
+        }
+        batch.size += piece.count
+        batch.positions.append(Int64(entry.place.position))
+        batch.parts.append(Int64(part))
+        batch.counts.append(Int64(count))
+        batch.totals.append(Int64(total))
+        batch.tokens.append(entry.place.token.bytes[...])
+        batch.befores.append(entry.before.bytes[...])
+        batch.changes.append(piece)
+      }
+    }
+    return batches + [batch]
+  }
+
+  /// The values of the only row.
+  var singleValues: [PostgresValue] {
+    [
+      .int(positions[0]), .int(parts[0]), .int(counts[0]), .int(totals[0]),
+      .bytes([UInt8](tokens[0])), .bytes([UInt8](befores[0])), .bytes([UInt8](changes[0])),
+    ]
+  }
+
+  var values: [PostgresValue] {
+    [
+      .ints(positions), .ints(parts), .ints(counts), .ints(totals), .byteses(tokens),
+      .byteses(befores),
+      .byteses(changes),
+    ]
+  }
+
+  /// The rows as a query.
+  static func pieces(from number: Int) -> String {
+    let parameters = (number..<number + 7).map { "$\($0)" }.joined(separator: ", ")
+    return """
+      SELECT * FROM unnest(\(parameters)) WITH ORDINALITY
+        AS p(position, part, parts, total, token, before, changes, n)
+      """
+  }
+}

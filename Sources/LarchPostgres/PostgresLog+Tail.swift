@@ -1,0 +1,92 @@
+package import Larch
+
+extension PostgresLog {
+  /// The maximum of entries that one call reads, so that the server looks at no more rows.
+  private static let entriesAtOnce = 4096
+
+  package func tail(after place: LogPlace, limit: Int) throws -> LogTail {
+    guard place.position < Self.positionLimit else { return .diverged }
+    let position = Int64(place.position)
+    return try call { connection in
+      let rows = try connection.runOnTables(
+        """
+        \(tables.here), anchor AS (
+          SELECT token, total FROM here JOIN \(tables("log")) USING (era) WHERE position = $2 AND part = 0
+        )
+        SELECT h.format, h.folded, a.token,
+          (SELECT max(position) FROM \(tables("log")) m WHERE m.era = h.era),
+          l.position, l.part, l.parts, l.token, l.before, l.changes, extract(epoch FROM l.at)::float8
+        FROM here h LEFT JOIN anchor a ON true
+        LEFT JOIN \(tables("log")) l ON l.era = h.era AND a.token = $3 AND l.position > $2
+          AND l.position <= $2 + \(Self.entriesAtOnce)
+          AND (l.position = $2 + 1 OR l.total - a.total <= $4)
+        ORDER BY l.position, l.part
+        """,
+        [
+          .text(store), .int(position), .bytes(place.token.bytes),
+          .int(Int64(max(0, min(limit, 1 << 40)))),
+        ])
+      guard let rows, rows.count > 0 else { return .diverged }
+      try checkFormat(rows, 0)
+      let folded = try self.position(rows, 0, 1)
+      if place.position < folded { return .cut }
+      guard !rows.isNull(0, 2) else {
+        // It may lie behind the newest entry. Between two entries there is always another one.
+        if try rows.isNull(0, 3) || place.position > self.position(rows, 0, 3) { return .diverged }
+        throw damage("An entry of the log is missing.", "position \(place.position)")
+      }
+      guard try token(rows, 0, 2) == place.token else { return .diverged }
+      let newest = try self.position(rows, 0, 3)
+      guard newest > place.position else { return .entries([]) }
+      let entries = try readEntries(rows, after: place, from: 4)
+      // There is a newest entry after the place, so the first one cannot be missing.
+      guard !entries.isEmpty else {
+        throw damage("An entry of the log is missing.", "position \(place.position + 1)")
+      }
+      return .entries(entries)
+    }
+  }
+
+  /// The entries in rows, each checked: that it follows the one before, and is what its maker made.
+  ///
+  /// - Parameter first: the column of the position. The others follow it.
+  func readEntries(
+    _ rows: PostgresRows, after place: LogPlace, from first: Int
+  ) throws -> [LogEntry] {
+    var entries: [LogEntry] = []
+    var place = place
+    var row = 0
+    if rows.count > 0, rows.isNull(0, first) { return [] }
+    while row < rows.count {
+      let position = try position(rows, row, first)
+      let parts = try rows.int(row, first + 2)
+      guard position == place.position + 1, parts > 0,
+        parts <= Self.entryLimit / PostgresTables.partSize,
+        parts <= rows.count - row
+      else { throw damage("An entry of the log is missing.", "position \(place.position + 1)") }
+      let before = try token(rows, row, first + 4)
+      let token = try token(rows, row, first + 3)
+      let time = try rows.double(row, first + 6)
+      var changes: [UInt8] = []
+      for part in 0..<parts {
+        guard try self.position(rows, row, first) == position, try rows.int(row, first + 1) == part,
+          try rows.int(row, first + 2) == parts
+        else { throw damage("A part of an entry is missing.", "position \(position)") }
+        changes.append(contentsOf: try rows.bytes(row, first + 5))
+        guard changes.count <= Self.entryLimit else {
+          throw damage("An entry of the log is too large.", "position \(position)")
+        }
+        row += 1
+      }
+      let entry = LogEntry(
+        place: LogPlace(position: position, token: token), before: before, changes: changes,
+        time: time)
+      guard before == place.token, entry.isWhole else {
+        throw damage("An entry of the log was altered.", "position \(position)")
+      }
+      entries.append(entry)
+      place = entry.place
+    }
+    return entries
+  }
+}

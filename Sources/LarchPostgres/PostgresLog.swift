@@ -1,0 +1,273 @@
+internal import Foundation
+package import Larch
+
+/// The log of one store on a PostgreSQL server.
+///
+/// A call takes a connection that nobody uses, or makes one. Nothing is kept in memory about the log, so what
+/// others do to it is seen by the next call.
+package final class PostgresLog: SharedLog {
+  package let name: String
+  let store: String
+  let tables: PostgresTables
+  private let address: PostgresAddress
+  private let options: PostgresOptions
+  private let pq: LibPQ
+  private let wake: PostgresWake
+  private let idle = Locked(Idle())
+
+  /// Connections that wait for a user. Unchecked, since each is in the list or has one user.
+  private struct Idle: @unchecked Sendable {
+    var connections: [PostgresConnection] = []
+    var trips = 0
+  }
+
+  /// The maximum number of unused connections that are kept: one that ships or follows, one that folds.
+  private static let kept = 2
+  /// Seconds between looks for new entries. A connection that listens would be told earlier, but a server
+  /// lets only one transaction at a time commit a notification, and a pooler passes none on.
+  static let lookInterval = 0.02
+
+  /// Connects when it is first used.
+  ///
+  /// - Throws: `LarchError` with the codes `.missingLibrary`, `.invalidAddress`, `.unavailable`.
+  package init(_ text: String, store: String, _ options: PostgresOptions) throws {
+    guard !store.isEmpty, store.utf8.count <= 200, !store.contains("\0") else {
+      throw LarchError(
+        .invalidAddress,
+        "The name of a store on a server has 1 to 200 bytes, of which none is zero.")
+    }
+    pq = try LibPQ.shared()
+    address = try PostgresAddress(text, pq)
+    self.store = store
+    self.options = options
+    tables = PostgresTables(schema: options.schema)
+    let name = "\(address.name), store \(store)"
+    self.name = name
+    do { wake = try PostgresWake() } catch { throw error.error(of: name) }
+  }
+
+  deinit { close() }
+
+  package func close() {
+    wake.end()
+    idle.withLock { $0.connections = [] }
+  }
+
+  /// How often an answer was waited for, since the log was opened.
+  package var roundTrips: Int { idle.withLock { $0.trips } }
+
+  /// Makes the tables, and gives a role the rights on them.
+  package func prepare(for role: String?, readsOnly: Bool) throws {
+    try call { connection in
+      try tables.create(connection)
+      if let role { try tables.grant(role, readsOnly: readsOnly, connection) }
+    }
+  }
+}
+
+// MARK: - Connections
+
+extension PostgresLog {
+  /// Calls with a connection; what it throws is an error for the program.
+  ///
+  /// - Parameters:
+  ///   - beginning: statements before the body. Without them the body may be called a second time, if a
+  ///     connection that had not been used for a while was found dead; else only they are repeated.
+  func call<T>(
+    beginning: String? = nil, _ body: (PostgresConnection) throws -> T
+  ) throws -> T {
+    do {
+      if wake.hasEnded { throw PostgresFailure(.closed) }
+      if let connection = idle.withLock({ $0.connections.popLast() }) {
+        do {
+          guard let beginning else { return try use(connection, body) }
+          try use(connection, returning: false) { try $0.script(beginning) }
+          return try use(connection, body)
+        } catch let failure as PostgresFailure where failure.isLost && !connection.isInTransaction {
+          // The server was started again since. Other idle connections are as old.
+          idle.withLock { $0.connections = [] }
+        }
+      }
+      let connection = try PostgresConnection(to: address, options, pq, wake)
+      try check(connection)
+      return try use(connection) { connection in
+        if let beginning { try connection.script(beginning) }
+        return try body(connection)
+      }
+    } catch let failure as PostgresFailure {
+      throw failure.error(of: name)
+    }
+  }
+
+  private func use<T>(
+    _ connection: PostgresConnection, returning isReturned: Bool = true,
+    _ body: (PostgresConnection) throws -> T
+  ) throws -> T {
+    let before = connection.trips
+    defer { idle.withLock { $0.trips += connection.trips - before } }
+    let result: T
+    do {
+      result = try body(connection)
+    } catch let failure as PostgresFailure where !failure.endsConnection {
+      giveBack(connection)
+      throw failure
+    }
+    if isReturned { giveBack(connection) }
+    return result
+  }
+
+  /// A connection that is not given back is closed, and with it the server undoes its transaction.
+  private func giveBack(_ connection: PostgresConnection) {
+    guard !connection.isInTransaction else { return }
+    idle.withLock {
+      if $0.connections.count < Self.kept, !wake.hasEnded { $0.connections.append(connection) }
+    }
+  }
+
+  /// A server that acknowledges what it may lose is no place for the only copy of a commit.
+  private func check(_ connection: PostgresConnection) throws {
+    let rows = try connection.run("SELECT current_setting('synchronous_commit')")
+    guard try rows.text(0, 0) != "off" else {
+      throw LarchError(
+        .serverRefused,
+        """
+        The PostgreSQL server acknowledges commits before they are on its disk: synchronous_commit is off \
+        for this user or database. Set it: ALTER ROLE … SET synchronous_commit = on.
+        """
+      ) { $0.path = name }
+    }
+  }
+
+  /// Calls inside of a transaction, and commits it. An error, or a body that returns nil, undoes it.
+  ///
+  /// - Parameters:
+  ///   - isReading: whether it reads one state of everything, and changes nothing.
+  ///   - lock: a purpose that only one transaction at a time has.
+  func transaction<T>(
+    isReading: Bool = false, lock: String? = nil,
+    _ body: (PostgresConnection) throws -> T?
+  ) throws -> T? {
+    let beginning =
+      "BEGIN "
+      + (isReading ? "ISOLATION LEVEL REPEATABLE READ READ ONLY" : "ISOLATION LEVEL READ COMMITTED")
+      + "; SET LOCAL lock_timeout = '\(milliseconds)ms'; SET LOCAL statement_timeout = 0"
+      + "; SET LOCAL idle_in_transaction_session_timeout = '120s'"
+      + (lock.map { "; SELECT pg_advisory_xact_lock(\(PostgresTables.lock($0)))" } ?? "")
+    // Only the beginning may be repeated, since the body may have effects of its own.
+    return try call(beginning: beginning) { connection in
+      connection.isInTransaction = true
+      let result = try body(connection)
+      try connection.script(result == nil ? "ROLLBACK" : "COMMIT")
+      connection.isInTransaction = false
+      return result
+    }
+  }
+
+  /// What the server waits for a lock: less than the program waits for the server.
+  private var milliseconds: Int { max(1, Int(options.answerTimeout * 900)) }
+}
+
+// MARK: - Looks
+
+extension PostgresLog {
+  package func head() throws -> LogHead? {
+    try call { connection in
+      let rows = try connection.runOnTables(
+        """
+        \(tables.here)
+        SELECT h.format, h.folded, f.token, f.total, n.position, n.token, n.total,
+          extract(epoch FROM n.at)::float8
+        FROM here h
+        LEFT JOIN \(tables("log")) f ON f.era = h.era AND f.position = h.folded AND f.part = 0
+        LEFT JOIN LATERAL (
+          SELECT * FROM \(tables("log")) WHERE era = h.era AND part = 0 ORDER BY position DESC LIMIT 1
+        ) n ON true
+        """, [.text(store)])
+      guard let rows, rows.count > 0 else { return nil }
+      try checkFormat(rows, 0)
+      let folded = try place(rows, 1, 2)
+      let newest = try place(rows, 4, 5)
+      let bytes = try rows.int(0, 6).subtractingReportingOverflow(try rows.int(0, 3))
+      guard newest.position >= folded.position, bytes.partialValue >= 0, !bytes.overflow else {
+        throw damage("The newest entry of the log is before its state.")
+      }
+      return LogHead(
+        newest: newest, folded: folded, entries: Int(newest.position - folded.position),
+        bytes: bytes.partialValue, time: try rows.double(0, 7))
+    }
+  }
+
+  package func wait(after position: UInt64, seconds: Double) throws {
+    guard position < Self.positionLimit else { return }
+    let position = Int64(position)
+    let deadline = PostgresWake.now + seconds
+    while true {
+      let isThere = try call { connection in
+        try connection.runOnTables(
+          """
+          \(tables.here)
+          SELECT EXISTS (SELECT FROM here JOIN \(tables("log")) USING (era) WHERE position > $2)
+          """, [.text(store), .int(position)]
+        )?.bool(0, 0) ?? false
+      }
+      let now = PostgresWake.now
+      if isThere || now >= deadline { return }
+      do {
+        _ = try wake.wait(nil, for: 0, until: min(deadline, now + Self.lookInterval))
+      } catch { throw error.error(of: name) }
+    }
+  }
+
+  /// - Throws: `.newerLog` if the era of the first row has another format.
+  func checkFormat(_ rows: PostgresRows, _ column: Int) throws {
+    let format = try rows.int(0, column)
+    guard format != PostgresTables.format else { return }
+    guard format > PostgresTables.format else {
+      throw damage("The log has a format that does not exist.")
+    }
+    throw LarchError(
+      .newerLog,
+      "The log on the server was written by a newer version of Larch. Update this program."
+    ) {
+      $0.path = name
+      $0.detail = "format \(format)"
+    }
+  }
+
+  /// The place in two columns of the first row.
+  func place(_ rows: PostgresRows, _ position: Int, _ token: Int) throws -> LogPlace {
+    LogPlace(position: try self.position(rows, 0, position), token: try self.token(rows, 0, token))
+  }
+
+  func position(_ rows: PostgresRows, _ row: Int, _ column: Int) throws -> UInt64 {
+    guard let position = UInt64(exactly: try rows.int(row, column)), position < Self.positionLimit
+    else { throw beyond }
+    return position
+  }
+
+  func token(_ rows: PostgresRows, _ row: Int, _ column: Int) throws -> LogToken {
+    guard let token = LogToken(try rows.bytes(row, column)) else {
+      throw damage("A token of the log has another length.")
+    }
+    return token
+  }
+
+  /// More than any log has, and so few that some can be added.
+  static let positionLimit: UInt64 = 1 << 62
+
+  var beyond: LarchError { damage("A position is none that a log can have.") }
+
+  func damage(_ message: StaticString, _ detail: String? = nil) -> LarchError {
+    LarchError(.damagedLog, message) {
+      $0.path = name
+      $0.detail = detail
+    }
+  }
+
+  var neverBegun: LarchError {
+    LarchError(
+      .logNotFound,
+      "The server has no log of a store with this name. Check the name, the database and the schema."
+    ) { $0.path = name }
+  }
+}

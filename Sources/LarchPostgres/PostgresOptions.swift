@@ -1,0 +1,15 @@
+/// How a log on a PostgreSQL server is reached.
+public struct PostgresOptions: Sendable {
+  /// The schema of the tables, which several stores share.
+  public var schema = "larch"
+  /// Seconds that each server of the address may take to accept a connection.
+  ///
+  /// The system's search for the address of a name is not counted.
+  public var connectTimeout = 10.0
+  /// Seconds that an answer may take. After it, the connection is given up, and the call throws
+  /// `.unavailable`.
+  public var answerTimeout = 30.0
+
+  /// The schema `larch`, and these times.
+  public init() {}
+}

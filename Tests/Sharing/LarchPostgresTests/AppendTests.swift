@@ -1,0 +1,156 @@
+import Foundation
+import Larch
+import LarchTestSupport
+import Testing
+
+@testable import LarchPostgres
+
+@Suite("Appends to PostgreSQL", needsServer)
+struct AppendTests {
+  @Test("An append is one round trip, of one entry or of many; so are head and tail")
+  func roundTrips() throws {
+    let log = try PostgresServer.shared.get().log(freshName())
+    defer { log.close() }
+    try #require(try log.beginSome())
+    let first = entries(1, after: .start)
+    let many = entries(64, after: first[0].place)
+    /// Round trips of an append, and whether it succeeded.
+    func trips(_ entries: [LogEntry]) throws -> [Int] {
+      let before = log.roundTrips
+      let isDone = try log.append(entries)
+      return [log.roundTrips - before, isDone ? 1 : 0]
+    }
+    #expect(try trips(first) == [1, 1])
+    #expect(try trips(many) == [1, 1])
+    // A lost place, and what had been appended before, need a second look.
+    #expect(try trips(many) == [2, 1])
+    #expect(try trips(entries(1, after: .start)) == [2, 0])
+    let before = log.roundTrips
+    _ = try log.head()
+    _ = try log.tail(after: .start, limit: 1 << 20)
+    #expect(log.roundTrips - before == 2)
+  }
+
+  @Test(
+    "An entry of any size comes back as it was, in parts of 8 MiB",
+    arguments: [0, (8 << 20) - 100, 8 << 20, (8 << 20) + 1, 20_000_000]
+      + (ProcessInfo.processInfo.environment["LARCH_POSTGRES_LARGE"] == nil ? [] : [268_000_000]))
+  func sizes(size: Int) throws {
+    let server = try PostgresServer.shared.get()
+    let store = freshName()
+    let log = try server.log(store)
+    defer { log.close() }
+    try #require(try log.beginSome())
+    let small = entry(after: .start)
+    let large = entry(after: small.place, size: size)
+    let last = entry(after: large.place)
+    #expect(try log.append([small, large, last]))
+    // What was appended in a transaction is found again like everything else.
+    #expect(try log.append([small, large, last]))
+    let found = try log.allEntries()
+    #expect(found.map(\.place) == [small, large, last].map(\.place))
+    #expect(found.map(\.changes) == [small, large, last].map(\.changes))
+    let parts = try server.text(
+      "SELECT count(*) FROM larch.log JOIN larch.store USING (era) WHERE name = '\(store)' AND position = 2"
+    )
+    #expect(Int(parts) == max(1, (large.changes.count + (8 << 20) - 1) / (8 << 20)))
+    #expect(try log.head()?.bytes == found.reduce(0) { $0 + $1.changes.count })
+    #expect(try log.fold(through: .max) == last.place)
+    var sizes: [Int] = []
+    _ = try log.state { tree, _, value in if tree == records { sizes.append(value.count) } }
+    #expect(sizes.max() == max(20, size))
+    #expect(sizes.count == 33)
+  }
+
+  @Test("A commit of more than 256 MB is refused, with advice")
+  func tooLarge() throws {
+    let log = try PostgresServer.shared.get().log(freshName())
+    defer { log.close() }
+    try #require(try log.beginSome())
+    let large = entry(after: .start, size: 256 << 20)
+    #expect(caught { _ = try log.append([large]) }?.code == .recordTooLarge)
+    #expect(try log.head()?.newest == .start)
+  }
+
+  @Test("Of entries that lose their place none is appended, however many they are")
+  func allOrNone() throws {
+    let log = try PostgresServer.shared.get().log(freshName())
+    defer { log.close() }
+    try #require(try log.beginSome())
+    let winner = entries(1, after: .start)
+    let losers = entries(3, after: .start)
+    // In one statement, and in a transaction of several.
+    let large = [losers[0], entry(after: losers[0].place, size: 9 << 20)]
+    #expect(try log.append(winner))
+    #expect(try !log.append(losers))
+    #expect(try !log.append(large))
+    #expect(try log.allEntries().map(\.place) == winner.map(\.place))
+  }
+
+  @Test("Nothing was begun: nothing is found, and nothing is appended", arguments: [false, true])
+  func neverBegun(hasTables: Bool) throws {
+    let server = try PostgresServer.shared.get()
+    let schema = freshName()
+    let log = try server.log("main") { $0.schema = schema }
+    defer { log.close() }
+    if hasTables { try log.prepare(for: nil, readsOnly: false) }
+    #expect(try log.head() == nil)
+    #expect(try !log.append(entries(2, after: .start)))
+    #expect(try !log.append(entries(1, after: .start)))
+    guard case .diverged = try log.tail(after: .start, limit: 1) else {
+      Issue.record("a tail of nothing")
+      return
+    }
+    try log.wait(after: 0, seconds: 0)
+    #expect(caught { _ = try log.state { _, _, _ in } }?.code == .logNotFound)
+    #expect(caught { _ = try log.fold(through: 1) }?.code == .logNotFound)
+    #expect(try !log.beginSome(expecting: .start))
+    #expect(try log.beginSome())
+    #expect(try log.head()?.newest == .start)
+  }
+
+  @Test("A database with another isolation than the usual one loses nothing")
+  func isolation() throws {
+    let server = try PostgresServer.shared.get()
+    let store = freshName()
+    for level in ["serializable", "repeatable%5C%20read"] {
+      let url = server.url + "&options=-c%20default_transaction_isolation%3D" + level
+      let logs = try (0..<3).map { _ in try server.log(store, at: url) }
+      defer { for log in logs { log.close() } }
+      let isolation = try logs[0].call {
+        try $0.run("SELECT current_setting('transaction_isolation')").text(0, 0)
+      }
+      #expect(isolation == level.replacing("%5C%20", with: " "))
+      let newest = try logs[0].head()?.newest
+      try #require(try logs[0].beginSome(expecting: newest))
+      let told = Locked<[LogPlace]>([])
+      onThreads(3) { number in
+        for _ in 0..<20 {
+          do {
+            guard let newest = try logs[number].head()?.newest else { continue }
+            let more = entries(number + 1, after: newest)
+            if try logs[number].append(more) { told.withLock { $0 += more.map(\.place) } }
+          } catch { Issue.record(error) }
+        }
+      }
+      let found = try logs[0].allEntries().map(\.place)
+      #expect(found == told.withLock { $0.sorted { $0.position < $1.position } })
+      #expect(!found.isEmpty)
+    }
+  }
+
+  @Test("Names of stores and schemas may have any characters but zero")
+  func names() throws {
+    let server = try PostgresServer.shared.get()
+    let log = try server.log("it's \"a\"; DROP TABLE é 🐟") {
+      $0.schema = "my \"own\" " + freshName()
+    }
+    defer { log.close() }
+    #expect(try log.beginSome())
+    #expect(try log.append(entries(2, after: .start)))
+    #expect(try log.allEntries().count == 2)
+    for name in ["", "a\0b", String(repeating: "n", count: 201)] {
+      #expect(caught { _ = try server.log(name) }?.code == .invalidAddress)
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Larch
+import LarchTestSupport
+import Testing
+
+@testable import LarchPostgres
+
+@Suite("Several who use one log at once", needsServer)
+struct SideBySideTests {
+  @Test("A follower sees every entry once and in order while others append and fold")
+  func following() throws {
+    let server = try PostgresServer.shared.get()
+    let store = freshName()
+    let logs = try (0..<6).map { _ in try server.log(store) }
+    defer { for log in logs { log.close() } }
+    try #require(try logs[0].beginSome())
+    let goal = 300
+    // How far both followers are: what they have not seen is not folded away.
+    let seen = Locked<[UInt64]>([0, 0])
+    let isOver = Locked(false)
+    onThreads(6) { number in
+      let log = logs[number]
+      do {
+        switch number {
+        case 0, 1:
+          while true {
+            guard let newest = try log.head()?.newest else { break }
+            if newest.position >= goal { break }
+            _ = try log.append(entries(Int.random(in: 1...4), after: newest))
+          }
+        case 2, 3:
+          var place = LogPlace.start
+          while place.position < goal {
+            try log.wait(after: place.position, seconds: 60)
+            guard case .entries(let found) = try log.tail(after: place, limit: 2000) else {
+              Issue.record("the tail of a place that was kept is gone")
+              break
+            }
+            for entry in found {
+              #expect(entry.before == place.token && entry.place.position == place.position + 1)
+              place = entry.place
+            }
+            seen.withLock { $0[number - 2] = place.position }
+          }
+          let position = place.position
+          isOver.withLock { isOver in
+            seen.withLock { if $0.allSatisfy({ $0 >= position }) { isOver = true } }
+          }
+        default:
+          while !isOver.withLock({ $0 }) {
+            let position = seen.withLock { $0.min()! }
+            let state = try log.fold(through: position)
+            #expect(state.position >= position || state.position <= position)
+            var pairs = 0
+            let place = try log.state { _, _, _ in pairs += 1 }
+            // Each entry adds one pair.
+            #expect(pairs == 60 + Int(place.position))
+          }
+        }
+      } catch { Issue.record(error) }
+    }
+    #expect(try logs[0].head()!.newest.position >= goal)
+  }
+
+  @Test("Of several who begin a log at once, one does")
+  func beginning() throws {
+    let server = try PostgresServer.shared.get()
+    let store = freshName()
+    let logs = try (0..<4).map { _ in try server.log(store) }
+    defer { for log in logs { log.close() } }
+    var newest: LogPlace?
+    for round in 0..<5 {
+      let winners = Locked<[Int]>([])
+      let expected = newest
+      onThreads(4) { number in
+        do {
+          let place = LogPlace(
+            position: UInt64(10 * round), token: LogToken(random: UInt64(number), checksum: 1))
+          if try logs[number].beginSome(at: place, expecting: expected, seed: UInt8(number)) {
+            winners.withLock { $0.append(number) }
+          }
+        } catch { Issue.record(error) }
+      }
+      let all = winners.withLock { $0 }
+      try #require(all.count == 1)
+      newest = try logs[0].head()?.newest
+      #expect(newest?.token.random == UInt64(all[0]))
+      #expect(try logs[0].stateText()[1].hasSuffix("[\(all[0]), 0]"))
+    }
+  }
+
+  @Test("Stores with other names in the same tables are not touched")
+  func otherStores() throws {
+    let server = try PostgresServer.shared.get()
+    let schema = freshName()
+    func log(_ store: String) throws -> PostgresLog { try server.log(store) { $0.schema = schema } }
+    let (ada, bo) = (try log("ada"), try log("bo"))
+    defer {
+      ada.close()
+      bo.close()
+    }
+    try #require(try ada.beginSome(seed: 1) && bo.beginSome(seed: 2))
+    let first = entries(4, after: .start)
+    try #require(try ada.append(first))
+    #expect(try bo.head()?.newest == .start)
+    let state = try bo.stateText()
+    _ = try ada.fold(through: 3)
+    try #require(try ada.beginSome(at: first[0].place, expecting: first[3].place, seed: 3))
+    #expect(try bo.stateText() == state)
+    #expect(try bo.append(entries(1, after: .start)))
+    #expect(try server.text("SELECT count(*) FROM \(schema).cell") == "60")
+  }
+
+  @Test("A state is read as it was at one moment, while the log is folded and begun again")
+  func oneMoment() throws {
+    let server = try PostgresServer.shared.get()
+    let store = freshName()
+    let (reader, writer) = (try server.log(store), try server.log(store))
+    defer {
+      reader.close()
+      writer.close()
+    }
+    try #require(try writer.beginSome(pairs: 2000))
+    let more = entries(20, after: .start)
+    try #require(try writer.append(more))
+    var lines = 0
+    var isChanged = false
+    let place = try reader.state { _, _, _ in
+      lines += 1
+      if !isChanged {
+        isChanged = true
+        _ = try writer.fold(through: 10)
+        #expect(try writer.beginSome(at: more[0].place, expecting: more[19].place, pairs: 1))
+      }
+    }
+    #expect(place == .start)
+    #expect(lines == 4000)
+    #expect(try reader.stateText().count == 3)
+  }
+}
