@@ -40,7 +40,7 @@ let package = Package(
     .executableTarget(name: "LarchDemo", dependencies: ["Larch", "LarchTestSupport"]),
     .executableTarget(
       name: "LarchChild",
-      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "CLMDB"],
+      dependencies: ["Larch", "LarchPostgres", "LarchTestSupport", "LarchCrashSupport", "CLMDB"],
       path: "Tests/Programs/LarchChild"),
     // What a test and the program that it kills must both know.
     .target(
@@ -100,7 +100,7 @@ let tests: [(folder: String, targets: [Tests])] = [
     [
       ("LarchMirrorTests", [], []),
       ("LarchOutboxTests", child + ["LarchInspection", "CLMDB"], []),
-      ("LarchPostgresTests", ["LarchPostgres"], []),
+      ("LarchPostgresTests", child + ["LarchPostgres"], []),
     ]
   ),
   (

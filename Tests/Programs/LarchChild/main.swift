@@ -13,6 +13,7 @@ do {
   case "verify-speed": try verifySpeed(Array(arguments.dropFirst()))
   case "verify-live": try verifyLive(Array(arguments.dropFirst()))
   case "crash-writer": try crashWriter(Array(arguments.dropFirst()))
+  case "mirror-writer": try mirrorWriter(Array(arguments.dropFirst()))
   case "crash-reader": try crashReader(Array(arguments.dropFirst()))
   case "crash-logged": try crashLogged(Array(arguments.dropFirst()))
   case "build-indexes": try buildIndexes(Array(arguments.dropFirst()))

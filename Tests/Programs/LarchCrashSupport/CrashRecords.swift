@@ -84,4 +84,11 @@ extension Store {
     change(&options)
     return try Store(at: path, for: Item.self, Entry.self, Progress.self, options: options)
   }
+
+  package static func forCrashes(at path: String, mirror: ServerLog) throws -> Store {
+    var options = Options()
+    options.durability = .relaxed
+    return try Store(
+      at: path, mirror: mirror, for: Item.self, Entry.self, Progress.self, options: options)
+  }
 }
