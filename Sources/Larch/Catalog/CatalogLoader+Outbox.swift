@@ -44,17 +44,27 @@ extension StateFile {
   /// - Throws: `.damagedLog` if there is no catalog among the pairs; `.newerFormat`, `.fileExists`,
   ///   `.diskFull`, `.ioFailure`.
   package func complete(_ header: OutboxHeader?) throws {
-    try finish(header) { transaction in
-      guard let entries = try LMDBDatabase.open(CatalogStorage.databaseName, in: transaction),
-        let shapes = try LMDBDatabase.open(CatalogStorage.shapesName, in: transaction)
-      else {
-        throw LarchError(
-          .damagedLog, "What the log sent has no catalog; check the server, then retry.")
-      }
-      let storage = CatalogStorage(entries: entries, shapes: shapes)
-      guard let format = try storage.value(.format, in: transaction) else { return }
-      _ = try format.withUnsafeBytes { try StoredFormat(decoding: $0) }
-      try storage.setFormat(hasOutbox: header != nil, in: transaction)
+    try finish(header) { try StateFile.setFormat(hasOutbox: header != nil, in: $0) }
+  }
+
+  /// Gives a file that nobody has open another outbox, without entries.
+  package static func replaceOutbox(ofFileAt path: String, with header: OutboxHeader) throws {
+    try change(path) { transaction in
+      try setOutbox(header, in: transaction, path: path)
+      try setFormat(hasOutbox: true, in: transaction)
     }
+  }
+
+  private static func setFormat(hasOutbox: Bool, in transaction: LMDBTransaction) throws {
+    guard let entries = try LMDBDatabase.open(CatalogStorage.databaseName, in: transaction),
+      let shapes = try LMDBDatabase.open(CatalogStorage.shapesName, in: transaction)
+    else {
+      throw LarchError(
+        .damagedLog, "What the log sent has no catalog; check the server, then retry.")
+    }
+    let storage = CatalogStorage(entries: entries, shapes: shapes)
+    guard let format = try storage.value(.format, in: transaction) else { return }
+    _ = try format.withUnsafeBytes { try StoredFormat(decoding: $0) }
+    try storage.setFormat(hasOutbox: hasOutbox, in: transaction)
   }
 }

@@ -51,6 +51,7 @@ do {
   case "watched-writer": try watchedWriter(Array(arguments.dropFirst()))
   case "watched-plain": try watchedPlain(Array(arguments.dropFirst()))
   case "watched-observer": try watchedObserver(Array(arguments.dropFirst()))
+  case "outbox-writer": try outboxWriter(Array(arguments.dropFirst()))
   case "undone-id": try undoneID(Array(arguments.dropFirst()))
   default:
     FileHandle.standardError.write(Data("unknown subcommand\n".utf8))

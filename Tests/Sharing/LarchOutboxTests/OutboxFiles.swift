@@ -1,4 +1,5 @@
 import Foundation
+import LarchCrashSupport
 import LarchTestSupport
 
 @testable import Larch
@@ -42,11 +43,6 @@ final class OutboxDirectory: @unchecked Sendable {
       try file.finish(own)
     }
   }
-}
-
-struct Mismatch: Error, CustomStringConvertible {
-  let description: String
-  init(_ description: String) { self.description = description }
 }
 
 /// A pair, in the order of a tree.

@@ -26,7 +26,10 @@ extension LMDBEnvironment {
   ///
   /// The commit of the announcement decides: before it, the old file is the store; after it, the
   /// new one is. If this process dies, the next process that opens the store renames the new file.
+  ///
+  /// - Parameter replacesFollower: whether a store that follows another one may be replaced.
   func replaceFile(
+    replacesFollower: Bool = false,
     prepare: (LMDBTransaction) throws -> Bool = { _ in false },
     announce: (LMDBTransaction) throws -> Void,
     fill: (_ path: String, _ descriptor: Int32, _ above: UInt64) throws -> Void
@@ -34,7 +37,18 @@ extension LMDBEnvironment {
     try checkWritable()
     if readers.isReading(ThreadIdentity.current) { throw ownReadError() }
     try withWriteLock {
-      while try !attemptToReplace(prepare, announce, fill) { try grow() }
+      let purpose = outbox.purpose
+      defer { outbox.purpose = purpose }
+      let header = Result { try outboxHeader() }
+      // What a follower has is all from the other store.
+      let isFollower = replacesFollower && (try? header.get())?.role == .follower
+      // A damaged outbox prevents every other write, and a new file may be the cure.
+      let isDamaged = if case .failure = header { true } else { false }
+      while true {
+        outbox.purpose = isFollower || isDamaged ? .upkeep : .ordinary
+        if try attemptToReplace(isFollower ? { _ in false } : prepare, announce, fill) { return }
+        try grow()
+      }
     }
   }
 
@@ -50,6 +64,8 @@ extension LMDBEnvironment {
       // Another process may write between the two, so that `prepare` must run again.
       (attempt, isChanged) = try self.attempt(prepare)
     }
+    // The new file takes over the outbox as it is now. What comes here is for this file alone.
+    outbox.purpose = .upkeep
     guard let file = try attempt.run({ try makeSuccessor(in: $0, announce, fill) }) else {
       return false
     }

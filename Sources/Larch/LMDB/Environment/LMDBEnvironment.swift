@@ -111,6 +111,9 @@ package final class LMDBEnvironment: @unchecked Sendable {
   let treeFlags = Locked<[UInt32: UInt32]>([:])
   /// The handle of the outbox, if it was opened since the environment was.
   let outboxDatabase = Locked<LMDBDatabase?>(nil)
+  #if LARCH_MIRROR_EVERYTHING
+    let mirrorProof = Locked<MirrorComparison?>(nil)
+  #endif
 
   // Used only by the thread that has the write lock.
   /// The ids that this process assigned to records of the file.

@@ -9,14 +9,19 @@ extension LMDBEnvironment {
   @discardableResult
   package func apply(_ entries: [LogEntry]) throws -> LogPlace {
     try checkFollowing(entries)
+    return try withRoomForTrees { try applyOnce(entries) }
+  }
+
+  /// Runs a body that opens trees. If there are more of them than handles, the file is opened again, which
+  /// reserves as many as it has by then and some more, and the body runs again.
+  func withRoomForTrees<T>(_ body: () throws -> T) throws -> T {
     do {
-      return try applyOnce(entries)
+      return try body()
     } catch let error as LarchError
       where (error.underlying as? LMDBError)?.kind == .databasesFull
     {
-      // The entries make trees for which no handles were reserved. When it is opened again, there is room.
       try withWriteLock { try reopen() }
-      return try applyOnce(entries)
+      return try body()
     }
   }
 

@@ -42,6 +42,33 @@ extension LMDBEnvironment {
     return .entries(found)
   }
 
+  /// Checks the header and every entry that waits.
+  ///
+  /// - Throws: `.corrupted` for damage, with what is damaged.
+  package func checkOutbox(in transaction: LMDBTransaction) throws {
+    guard let tree = try outboxTree(in: transaction),
+      let header = try tree.header(in: transaction)
+    else { return }
+    var last = header.shipped
+    var bytes: UInt64 = 0
+    try tree.forEach(after: 0, in: transaction) { entry in
+      guard entry.before == last.token, entry.place.position == last.position &+ 1 else {
+        throw tree.damage("entry \(entry.place.position) does not follow")
+      }
+      do {
+        try entry.changes.withUnsafeBytes { try ChangeRecord($0).check() }
+      } catch is ChangeRecord.Malformed {
+        throw tree.damage("changes of entry \(entry.place.position)")
+      }
+      last = entry.place
+      bytes += UInt64(entry.changes.count)
+      return true
+    }
+    guard last == header.place, bytes == header.bytes else {
+      throw tree.damage("entries are missing")
+    }
+  }
+
   /// The tree of the outbox in a transaction; nil if there is none.
   func outboxTree(in transaction: LMDBTransaction) throws -> OutboxTree? {
     do {
@@ -53,8 +80,13 @@ extension LMDBEnvironment {
     if let database = outboxDatabase.withLock({ $0 }) {
       return OutboxTree(database: database, path: path)
     }
-    if isWriting { return outbox.tree }
-    try withWriteLock { try openOutbox() }
+    if isWriting {
+      // A write that is open has looked for it.
+      if let tree = outbox.tree { return tree }
+      try openOutbox()
+    } else {
+      try withWriteLock { try openOutbox() }
+    }
     // Transactions that began before do not know the handle.
     throw OutboxHandleMissing()
   }
@@ -90,7 +122,7 @@ extension LMDBEnvironment {
     role: OutboxRole, identity: [UInt8]?, place: LogPlace,
     alongside: (LMDBTransaction) throws -> Void = { _ in }
   ) throws {
-    try changeOutbox(creates: true) { header, tree, transaction, write in
+    try changeOutbox(needsHeader: false, creates: true) { header, tree, transaction, write in
       if let known = header, identity == nil || identity == known.identity {
         if known.role != role { header?.take(role) }
         return
@@ -106,7 +138,7 @@ extension LMDBEnvironment {
   ///
   /// - Parameter alongside: what else the write changes.
   package func removeOutbox(alongside: (LMDBTransaction) throws -> Void = { _ in }) throws {
-    try changeOutbox { header, tree, transaction, write in
+    try changeOutbox(needsHeader: false) { header, tree, transaction, write in
       // The tree stays, empty: its handle may be in use by reads.
       try tree.empty(by: write)
       header = nil
@@ -120,8 +152,10 @@ extension LMDBEnvironment {
   package func trimOutbox(through place: LogPlace, isFirstCopy: Bool = false) throws {
     try changeOutbox { header, tree, transaction, write in
       guard var known = header else { return }
-      if isFirstCopy, known.needsFirstCopy, place.position >= known.shipped.position {
+      if isFirstCopy, place.position >= known.shipped.position {
+        // Nothing that was not recorded came after the copy.
         known.needsFirstCopy = false
+        known.isPaused = false
       }
       if place.position > known.shipped.position {
         guard place.position <= known.place.position else {
@@ -160,19 +194,23 @@ extension LMDBEnvironment {
 
   /// Changes the outbox in a write that is not recorded and not flushed at once.
   ///
-  /// - Throws: `.unsuitableFile` if there is no outbox.
+  /// - Parameters:
+  ///   - needsHeader: whether the body needs the header that is there. Without it, a damaged one is nil.
+  ///   - creates: whether the tree is made if there is none.
+  /// - Throws: `.unsuitableFile` if there is no outbox, `.corrupted` if it is damaged.
   func changeOutbox<T>(
-    creates: Bool = false,
+    needsHeader: Bool = true, creates: Bool = false,
     _ body: (inout OutboxHeader?, OutboxTree, LMDBTransaction, OutboxWrite) throws -> T
   ) throws -> T {
     try upkeep { transaction in
       let found = creates ? try OutboxTree.open(in: transaction, path: path, creates: true) : nil
       guard let tree = outbox.tree ?? found else { throw noOutbox() }
       let before = outbox.header
+      if needsHeader, before == nil, try tree.header(in: transaction) == nil { throw noOutbox() }
       var header = before
       let write = OutboxWrite(transaction, recorder: commitLog == nil ? nil : recorder)
       let value = try body(&header, tree, transaction, write)
-      if let header, header != before || !creates { try tree.set(header, by: write) }
+      if let header, header != before || write.hasWritten { try tree.set(header, by: write) }
       outbox.willCommit(header)
       return value
     }

@@ -43,12 +43,14 @@ extension LMDBEnvironment {
   }
 
   private func treeHandles() throws -> [String: LMDBDatabase] {
-    try openDatabases { transaction in
-      var handles: [String: LMDBDatabase] = [:]
-      for name in try LMDBEnvironment.treeNames(in: transaction) {
-        handles[name] = try LMDBDatabase.open(name, in: transaction)
+    try withRoomForTrees {
+      try openDatabases { transaction in
+        var handles: [String: LMDBDatabase] = [:]
+        for name in try LMDBEnvironment.treeNames(in: transaction) {
+          handles[name] = try LMDBDatabase.open(name, in: transaction)
+        }
+        return handles
       }
-      return handles
     }
   }
 

@@ -22,7 +22,7 @@ final class Outbox {
   var purpose = Purpose.ordinary
   /// Whether a commit that is too large for an entry drops the entries, instead of being refused: for
   /// work that cannot be done in smaller steps.
-  var mayRestart = false
+  var isIndivisible = false
 
   /// The snapshot that was looked through for an outbox, and for the mark of a replaced file.
   ///
@@ -63,16 +63,20 @@ final class Outbox {
   /// Called after a commit.
   @inline(__always)
   func didCommit(_ transaction: UInt64) {
-    provenSnapshot = transaction
-    if let pending { adopt(pending) }
+    if pending == nil, isProven(for: transaction) {
+      provenSnapshot = transaction
+    } else {
+      adopt(transaction)
+    }
   }
 
   @inline(never)
-  private func adopt(_ written: OutboxHeader?) {
-    pending = nil
-    header = written
-    // The tree is new, and its handle is opened in a transaction of its own.
-    if tree == nil { reset() }
+  private func adopt(_ transaction: UInt64) {
+    // The state before was not known, or the tree is new: its handle is opened in a transaction of its own.
+    guard let pending, tree != nil else { return reset() }
+    provenSnapshot = transaction
+    header = pending
+    self.pending = nil
   }
 }
 
@@ -121,11 +125,13 @@ extension LMDBEnvironment {
     }
     guard let database = outboxDatabase.withLock({ $0 }) else { throw OutboxHandleMissing() }
     let tree = OutboxTree(database: database, path: path)
-    // Who mends the outbox must get so far.
-    let header =
-      outbox.purpose == .ordinary
-      ? try tree.header(in: transaction) : try? tree.header(in: transaction)
-    outbox.prove(id &- 1, tree, header)
+    do {
+      outbox.prove(id &- 1, tree, try tree.header(in: transaction))
+    } catch {
+      if outbox.purpose == .ordinary { throw error }
+      // Who mends the outbox must get so far. For others, the state stays unknown.
+      outbox.prove(.max, tree, nil)
+    }
     return true
   }
 
@@ -173,7 +179,7 @@ extension LMDBEnvironment {
       guard recorder.operations > 0 || recorder.isLarge else { return }
       header.moveUnrecorded()
     } else if recorder.isLarge {
-      guard outbox.mayRestart else { throw tooLarge() }
+      guard outbox.isIndivisible else { throw tooLarge() }
       try restart(&header, tree, "A commit was too large for the outbox", by: write)
       header.moveUnrecorded()
     } else if recorder.operations == 0 {
@@ -228,6 +234,7 @@ extension OutboxHeader {
   mutating func moveUnrecorded() {
     place = LogEntry(after: place, random: .random(in: 1 ... .max), changes: []).place
     shipped = place
+    needsFirstCopy = true
   }
 
   /// Says that no entry is kept, and that the server needs all pairs.

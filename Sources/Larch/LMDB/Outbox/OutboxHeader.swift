@@ -25,7 +25,8 @@ package struct OutboxHeader: Equatable, Sendable {
   package var bytes: UInt64 = 0
   /// Entries are missing that the server does not have: it needs all pairs of the store.
   package var needsFirstCopy: Bool
-  /// Commits only move the place, since a copy of all pairs follows anyhow.
+  /// Commits only move the place, since a copy of all pairs follows anyhow. `restartOutbox()` before that
+  /// copy lets them be recorded again.
   package var isPaused = false
 
   /// The number of bytes of an identity.

@@ -178,6 +178,13 @@ struct OutboxTree {
     )
   }
 
+  /// Whether a pair can be one of the tree, without the pairs beside it: the header, or a part of an entry.
+  static func isPossible(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
+    guard let (position, part) = Self.key(key) else { return false }
+    if position == 0 { return part == 0 && OutboxHeader(value) != nil }
+    return part > 0 || value.count >= headSize
+  }
+
   private static func withKey<T, E: Error>(
     _ position: UInt64, _ part: UInt32, _ body: (UnsafeRawBufferPointer) throws(E) -> T
   ) throws(E) -> T {
@@ -212,9 +219,10 @@ struct OutboxTree {
 }
 
 /// Writes to the tree of the outbox. Those who observe the store do not hear of it, but the commit log does.
-struct OutboxWrite {
+final class OutboxWrite {
   private let transaction: LMDBTransaction
   private let recorder: WriteRecorder?
+  private(set) var hasWritten = false
 
   /// - Parameter recorder: that of the commit log, if there is one.
   init(_ transaction: LMDBTransaction, recorder: WriteRecorder?) {
@@ -226,6 +234,7 @@ struct OutboxWrite {
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, into database: LMDBDatabase,
     mode: LMDBDatabase.PutMode
   ) throws(LMDBError) {
+    hasWritten = true
     recorder?.willPut(database.handle, key, value)
     guard try database.put(key, value, in: transaction, mode: mode) else {
       // Something lies behind the newest entry.
@@ -234,11 +243,13 @@ struct OutboxWrite {
   }
 
   func delete(_ key: UnsafeRawBufferPointer, from database: LMDBDatabase) throws(LMDBError) {
+    hasWritten = true
     recorder?.willDelete(database.handle, key, value: nil)
     if try !database.delete(key, in: transaction) { recorder?.didNotChange() }
   }
 
   func empty(_ database: LMDBDatabase) throws(LMDBError) {
+    hasWritten = true
     recorder?.willEmpty(database.handle, drops: false)
     try database.empty(in: transaction)
   }

@@ -117,10 +117,7 @@ package final class StateFile: LogStateWriter {
       try commitIfLarge(Self.batchBytes)
       let transaction = try running()
       if let header {
-        guard
-          let tree = try OutboxTree.open(in: transaction, path: location.path, creates: true)
-        else { throw LMDBError(MDB_NOTFOUND, "mdb_dbi_open") }
-        try tree.set(header, by: OutboxWrite(transaction, recorder: nil))
+        try Self.setOutbox(header, in: transaction, path: location.path)
       }
       try others(transaction)
       try commit()
@@ -132,6 +129,38 @@ package final class StateFile: LogStateWriter {
       try file.place(at: location)
     }
     end()
+  }
+
+  /// Puts a header without entries in the place of what the outbox has.
+  static func setOutbox(
+    _ header: OutboxHeader, in transaction: LMDBTransaction, path: String
+  ) throws {
+    guard let tree = try OutboxTree.open(in: transaction, path: path, creates: true) else {
+      throw LMDBError(MDB_NOTFOUND, "mdb_dbi_open")
+    }
+    let write = OutboxWrite(transaction, recorder: nil)
+    try tree.empty(by: write)
+    try tree.set(header, by: write)
+  }
+
+  /// Changes a complete file that nobody has open, in one transaction.
+  static func change(_ path: String, _ body: (LMDBTransaction) throws -> Void) throws {
+    do {
+      var status = stat()
+      guard stat(path, &status) == 0 else { throw LMDBError(errno, "stat") }
+      let environment = try open(path, mapSize: Int(status.st_size) * 2 + 64 << 20)
+      defer { mdb_env_close(environment) }
+      let transaction = try LMDBTransaction.begin(environment)
+      do {
+        try body(transaction)
+      } catch {
+        transaction.abort()
+        throw error
+      }
+      try transaction.commit()
+    } catch let error as LMDBError {
+      throw error.larchError(path: path)
+    }
   }
 
   /// Removes what was made, if it is not complete.

@@ -7,20 +7,28 @@ extension LMDBEnvironment {
   ///
   /// If the map is full, the body runs again from the start: its effects outside the transaction
   /// must allow that.
+  ///
+  /// - Parameter isIndivisible: whether it cannot be done in smaller steps. If it is too large for the outbox
+  ///   of a mirrored store, the mirror copies the whole store then, instead of refusing it.
   @discardableResult
   package func write<T>(
-    durability: LMDBDurability? = nil, _ body: (LMDBTransaction) throws -> T
+    durability: LMDBDurability? = nil, isIndivisible: Bool = false,
+    _ body: (LMDBTransaction) throws -> T
   ) throws -> T {
-    try write(durability: durability, attempting: { try attempt(body) })
+    try write(
+      durability: durability, isIndivisible: isIndivisible, attempting: { try attempt(body) })
   }
 
   /// The loop of every write that has the write lock for itself: `attempting` begins and fills a
   /// transaction, and is called again if the commit finds the map full.
   func write<T>(
-    durability: LMDBDurability?, attempting: () throws -> (WriteAttempt, T)
+    durability: LMDBDurability?, isIndivisible: Bool = false,
+    attempting: () throws -> (WriteAttempt, T)
   ) throws -> T {
     try checkWritable()
     return try withWriteLock {
+      if isIndivisible { outbox.isIndivisible = true }
+      defer { if isIndivisible { outbox.isIndivisible = false } }
       while true {
         let (attempt, value) = try attempting()
         if try attempt.commit(durability ?? options.durability) { return value }

@@ -66,6 +66,7 @@ enum BackupCheck {
     if name == CatalogStorage.databaseName || name == CatalogStorage.shapesName {
       return { key, value in (try? CatalogStorage.checked(value, key: key)) != nil }
     }
+    if name == OutboxTree.name { return { OutboxTree.isPossible($0, $1) } }
     guard let number = CatalogStorage.collection(ofRecordsName: name) else { return nil }
     return { RecordEnvelope.open($1, id: $0, collection: number) != nil }
   }

@@ -61,7 +61,7 @@ extension Store {
     _ = try currentCatalog()
     var before = 0
     var after = 0
-    try environment.replaceFile {
+    try environment.replaceFile(replacesFollower: true) {
       try noteAssignedIDs(in: $0)
     } announce: {
       try CatalogLoader(environment, StoreSchema()).raiseGeneration(in: $0)

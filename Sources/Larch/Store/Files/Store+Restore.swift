@@ -13,8 +13,10 @@ extension Store {
   ///   - replacing: whether an existing store may be replaced; its data is lost.
   ///   - progress: called after each piece that was copied; an error stops the restoration, and
   ///     nothing is changed.
+  /// If the store at `path` is mirrored, it stays so: the mirror copies the restored state.
+  ///
   /// - Throws: `.fileNotFound`, `.notAStore`, `.newerFormat`, `.truncated`, `.corrupted`,
-  ///   `.checksumMismatch` for a damaged backup; `.fileExists` if there is a file at `path` and
+  ///   `.checksumMismatch` for a damaged backup; `.readOnly` if the store at `path` follows another one; `.fileExists` if there is a file at `path` and
   ///   `replacing` is false; `.busy` if the backup or the file at `path` is open as a store;
   ///   `.diskFull`, `.accessDenied`, `.ioFailure`; what `progress` throws.
   /// - Complexity: O(file): it is copied once and read once more.
@@ -87,7 +89,8 @@ private struct Restoration {
   }
 
   private func fill(
-    _ path: String, _ descriptor: Int32, _ source: PageFile, above number: UInt64
+    _ path: String, _ descriptor: Int32, _ source: PageFile, above number: UInt64,
+    _ header: OutboxHeader? = nil
   ) throws {
     var copy = SpaceCopy(into: descriptor, path: location.path, progress)
     try copy.copy(source)
@@ -99,6 +102,7 @@ private struct Restoration {
       if error.context.path == path { error.context.path = backup }
       throw error
     }
+    if let header { try StateFile.replaceOutbox(ofFileAt: path, with: header) }
     if number > 0 { try copy.renumber(PageFile(path: path), above: number) }
     try copy.flush()
   }
@@ -129,7 +133,12 @@ private struct Restoration {
     try environment.replaceFile {
       try CatalogLoader(environment, StoreSchema()).raiseGeneration(in: $0)
     } fill: { path, descriptor, number in
-      try fill(path, descriptor, source, above: number)
+      // A mirror goes on in its log with the restored state, which is a new one there, and not with
+      // the place that the backup had.
+      var header = (try? environment.outboxHeader()) ?? nil
+      header?.moveUnrecorded()
+      header?.restart(isPaused: true)
+      try fill(path, descriptor, source, above: number, header)
     }
   }
 

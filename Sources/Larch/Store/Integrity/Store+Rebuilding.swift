@@ -64,7 +64,7 @@ extension Store {
     var finished: [IndexProgress] = []
     try environment.withSteadyHandles { check in
       let lists = try storedLists { _, _ in }
-      try environment.write(durability: durability) {
+      try environment.write(durability: durability, isIndivisible: true) {
         try self.attempt { transaction, open in
           try check()
           report = RebuildReport()

@@ -3,6 +3,8 @@ extension Store {
   /// entries that the records require, that no reference of an association dangles, and that both
   /// directions of every list of ids are consistent.
   ///
+  /// In a mirrored store it also checks what waits to be shipped.
+  ///
   /// It works on a snapshot, in constant memory, while others read and write. It checks the
   /// records, indexes and references of the types that the store was opened for, and all pages and
   /// lists of the file. References that may dangle by the rule `.none` are only counted. An
@@ -108,6 +110,11 @@ extension Store {
       try check()
       try transaction.storage { lmdb in
         try records(transaction, lmdb, &report)
+        do { try environment.checkOutbox(in: lmdb) } catch let error as LarchError
+          where error.code == .corrupted || error.code == .newerFormat
+        {
+          report.add(.init(.outbox, detail: error.context.detail))
+        }
         for lists in lists {
           try LinkVerifier(lists: lists, transaction: lmdb).verify(into: &report)
         }

@@ -22,6 +22,8 @@ public struct VerificationReport: Sendable {
       case danglingLink
       /// A record has a dangling reference, which its declaration does not allow.
       case danglingReference
+      /// What a mirrored store keeps until it is shipped is damaged.
+      case outbox
     }
 
     /// The kind of fault.

@@ -70,7 +70,7 @@ struct MigrationRunner {
 
   /// Runs one migration; nil if another program has run it meanwhile.
   private func run(_ migration: Migration) throws -> [() -> Void]? {
-    try store.environment.write { lmdb in
+    try store.environment.write(isIndivisible: true) { lmdb in
       let storage = try loader.openStorage(in: lmdb)
       let applied = try storage.migrations(in: lmdb)
       if applied.contains(where: { $0.name == migration.name }) { return nil }

@@ -146,6 +146,7 @@ private struct StatisticsCounter {
           switch name {
           case CatalogStorage.databaseName: "catalog"
           case CatalogStorage.shapesName: "shapes"
+          case OutboxTree.name: "outbox"
           default: name
           }
         return StoreStatistics.Part(name: text, tree: found.tree)

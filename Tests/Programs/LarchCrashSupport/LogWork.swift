@@ -1,26 +1,24 @@
-import Foundation
-import Larch
-import LarchCrashSupport
-import LarchTestSupport
+package import Larch
+internal import LarchTestSupport
 
 /// Notes as one version of a program declares them.
-struct OldNote: Record {
-  var id: Int
-  var group: String
-  var words: [String]
+package struct OldNote: Record {
+  package var id: Int
+  package var group: String
+  package var words: [String]
 
-  static let collectionName = "Note"
-  static let schema = Schema<OldNote> { Index(\.group) }
+  package static let collectionName = "Note"
+  package static let schema = Schema<OldNote> { Index(\.group) }
 }
 
 /// The same notes as another version declares them.
-struct NewNote: Record {
-  var id: Int
-  var group: String
-  var words: [String]
+package struct NewNote: Record {
+  package var id: Int
+  package var group: String
+  package var words: [String]
 
-  static let collectionName = "Note"
-  static let schema = Schema<NewNote> {
+  package static let collectionName = "Note"
+  package static let schema = Schema<NewNote> {
     Index(\.words)
     Index(\.group, \.id)
     ManyToMany(NewNote.self, named: "near")
@@ -28,29 +26,34 @@ struct NewNote: Record {
 }
 
 /// Work at random through everything that writes a store whose commits are logged.
-struct LogWork {
-  let path: String
-  private(set) var store: Store
+package struct LogWork {
+  package let path: String
+  package private(set) var store: Store
   /// How often the store was opened: each opening has another log.
-  private(set) var openings = 0
+  package private(set) var openings = 0
   private var random: SeededGenerator
   private var isNew = false
   private var migrations: [Migration] = []
   private let limits: CommitLogLimits
+  private let durability: Store.Options.Durability
 
   /// - Parameter idle: the time after which a checkpoint begins by itself.
-  init(_ path: String, seed: UInt64, idle: Duration = .milliseconds(1)) throws {
+  package init(
+    _ path: String, seed: UInt64, idle: Duration = .milliseconds(1),
+    durability: Store.Options.Durability = .logged
+  ) throws {
     self.path = path
+    self.durability = durability
     random = SeededGenerator(seed: seed)
     var limits = CommitLogLimits.forPowerFailures
     limits.idle = idle
     self.limits = limits
-    store = try Self.open(path, isNew: false, [], limits)
+    store = try Self.open(path, isNew: false, [], limits, durability: durability)
   }
 
   private static func open(
     _ path: String, isNew: Bool, _ migrations: [Migration], _ limits: CommitLogLimits,
-    durability: Store.Options.Durability = .logged
+    durability: Store.Options.Durability
   ) throws -> Store {
     var options = Store.Options()
     options.durability = durability
@@ -67,7 +70,7 @@ struct LogWork {
   }
 
   /// Opens a copy of the store with the types that it has now.
-  func openCopy(_ path: String, _ durability: Store.Options.Durability) throws -> Store {
+  package func openCopy(_ path: String, _ durability: Store.Options.Durability) throws -> Store {
     try Self.open(path, isNew: isNew, migrations, limits, durability: durability)
   }
 
@@ -83,14 +86,14 @@ struct LogWork {
           }
         })
     }
-    store = try Self.open(path, isNew: isNew, migrations, limits)
+    store = try Self.open(path, isNew: isNew, migrations, limits, durability: durability)
     openings += 1
   }
 
   /// Does one thing; most often a transaction.
   ///
   /// - Parameter isSingle: whether it is one commit at most.
-  mutating func step(isSingle: Bool = false) throws {
+  package mutating func step(isSingle: Bool = false) throws {
     switch isSingle ? 4 + random.below(28) : random.below(32) {
     case 0: try reopen()
     case 1:
