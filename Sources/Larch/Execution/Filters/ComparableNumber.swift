@@ -118,6 +118,9 @@ extension KeyForm.Primitive {
     }
   }
 
+  /// Whether it is a whole number that may be negative.
+  var isSigned: Bool { self == .int8 || self == .int16 || self == .int32 || self == .int64 }
+
   /// Whether its bytes in a key delimit themselves, without escapes.
   var isSelfDelimiting: Bool { keyWidth != nil || self == .decimal }
 

@@ -24,6 +24,9 @@ class AnyAggregateColumn {
     _ primitive: KeyForm.Primitive, key: UnsafeRawBufferPointer?, _ times: Int, to group: Int
   ) {}
 
+  /// Adds several whole numbers to a sum.
+  func add(sum: Int128, of count: Int, to group: Int) {}
+
   /// Ends with the last record from a key; false if keys do not have the values.
   func endOfKeys() -> Bool { true }
 }
@@ -87,6 +90,11 @@ final class TotalColumn<R: Record, Field: SummableKey, Value>: AggregateColumn<V
     _ primitive: KeyForm.Primitive, key: UnsafeRawBufferPointer?, _ times: Int, to group: Int
   ) {
     if let key { totals[group].add(primitive, key: key, times) }
+  }
+
+  override func add(sum: Int128, of count: Int, to group: Int) {
+    totals[group].whole += sum
+    totals[group].count += count
   }
 
   override func value(of group: Int) throws -> Value { try result(totals[group]) }

@@ -2,7 +2,7 @@
 class AnyGroupColumn {
   let reference: FieldReference
   /// The values of each group in the form of keys.
-  final fileprivate(set) var keys: [[KeyValue]] = []
+  @exclusivity(unchecked) final fileprivate(set) var keys: [[KeyValue]] = []
 
   fileprivate init(_ reference: FieldReference) { self.reference = reference }
 
@@ -15,14 +15,14 @@ class AnyGroupColumn {
   fileprivate func add(_ key: [KeyValue], _ record: () throws -> UnsafeRawPointer) throws {}
 
   /// Adds a group; false if only a record has the value.
-  fileprivate func add(_ key: [KeyValue]) -> Bool { false }
+  func add(_ key: [KeyValue]) -> Bool { false }
 }
 
 /// The same with their type.
 final class GroupColumn<R: Record, Value: IndexKey & Sendable>: AnyGroupColumn {
   private let keyPath: any KeyPath<R, Value> & Sendable
   private let coding = Value.keyCoding
-  private(set) var values: [Value] = []
+  @exclusivity(unchecked) private(set) var values: [Value] = []
 
   init(_ field: GroupField<R, Value>) {
     keyPath = field.keyPath
@@ -43,7 +43,7 @@ final class GroupColumn<R: Record, Value: IndexKey & Sendable>: AnyGroupColumn {
     keys.append(key)
   }
 
-  override fileprivate func add(_ key: [KeyValue]) -> Bool {
+  override func add(_ key: [KeyValue]) -> Bool {
     guard let value = coding.read(key) else { return false }
     values.append(value)
     keys.append(key)
@@ -53,8 +53,8 @@ final class GroupColumn<R: Record, Value: IndexKey & Sendable>: AnyGroupColumn {
 
 /// The groups of records that were read so far, each with its aggregates.
 final class GroupTable {
-  private let fields: [AnyGroupColumn]
-  private let aggregates: [AnyAggregateColumn]
+  let fields: [AnyGroupColumn]
+  let aggregates: [AnyAggregateColumn]
   @exclusivity(unchecked) private(set) var count = 0
   /// The number of each group by the bytes of its values.
   @exclusivity(unchecked) private var numbers = ByteTable()
@@ -82,13 +82,14 @@ final class GroupTable {
     return false
   }
 
-  private func beginGroup() {
+  /// Adds a group without records, whose values were added to the fields.
+  func beginGroup() {
     for aggregate in aggregates { aggregate.begin() }
     count += 1
   }
 
   /// The number of the group with these values; `count` if there is none yet.
-  private func number(of keys: [[KeyValue]]) -> Int {
+  func number(of keys: [[KeyValue]]) -> Int {
     writer.clear()
     for place in 0..<keys.count {
       _ = writer.append(keys[place], as: fields[place].reference.form, isLast: false)
@@ -147,66 +148,6 @@ final class GroupTable {
         try aggregates[place].add(known, to: group, record)
       }
     }
-  }
-
-  // MARK: Key by key
-
-  /// Adds all keys of an index that has the fields and those of the aggregates; if these are the least and
-  /// greatest values of what follows the fields in the keys, only some keys of each group.
-  ///
-  /// - Returns: false if keys are not enough. The table cannot be used then.
-  func addKeys(_ keys: WholeKeys, _ places: [Int?]) throws -> Bool {
-    let width = (keys.components[0..<fields.count].max() ?? 0) + 1
-    var values: [[KeyValue]] = Array(repeating: [], count: fields.count)
-    var group = 0
-    var isReadable = true
-    // The bytes of the keys up to the last field of the group.
-    var last = ByteBuffer()
-    func add(_ components: KeyComponents, _ entries: Int) throws -> Bool {
-      guard let prefix = try components.prefix(width) else { return false }
-      if count == 0 || !prefix.equals(last.bytes) {
-        last.removeAll()
-        last.append(prefix)
-        for place in 0..<fields.count {
-          switch try components.component(keys.components[place]) {
-          case .cut: return false
-          case .null: values[place] = [.null]
-          case .value(let bytes): values[place] = [KeyValue(keys.primitives[place], key: bytes)]
-          }
-        }
-        group = number(of: values)
-        if group == count {
-          for place in fields.indices where !fields[place].add(values[place]) {
-            isReadable = false
-            return false
-          }
-          beginGroup()
-        }
-      }
-      for place in 0..<aggregates.count {
-        let aggregate = aggregates[place]
-        guard let field = places[place] else {
-          aggregate.add(.bool, key: nil, entries, to: group)
-          continue
-        }
-        switch try components.component(keys.components[field]) {
-        case .cut: return false
-        case .null: aggregate.add(keys.primitives[field], key: nil, entries, to: group)
-        case .value(let bytes):
-          aggregate.add(keys.primitives[field], key: bytes, entries, to: group)
-        }
-      }
-      return true
-    }
-    let areExtremes = zip(aggregates, places).allSatisfy { aggregate, place in
-      aggregate.extreme != nil && place.map { keys.components[$0] == width } ?? false
-    }
-    let isWhole =
-      areExtremes && !keys.isFiltering
-      ? try keys.forEachExtreme(
-        of: width, withGreatest: aggregates.contains { $0.extreme == .greatest }
-      ) { try add($0, 1) } : try keys.forEachKey(add)
-    return isWhole && isReadable && aggregates.allSatisfy { $0.endOfKeys() }
   }
 }
 
