@@ -5,8 +5,8 @@ ARGS ?=
 # Seconds for each target of `make fuzz`.
 SECONDS ?= 60
 
-.PHONY: help demo test lint layers snippets refusals tool-docs examples articles docc bench
-.PHONY: bench-instructions fuzz sanitize setup report-check
+.PHONY: help demo test postgres-tests lint layers snippets refusals tool-docs examples articles docc
+.PHONY: bench bench-instructions fuzz sanitize setup report-check
 
 help: ## Lists these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,7 +15,13 @@ demo: setup ## Builds and runs the small address book on a fresh store
 	@./Scripts/demo.sh
 
 test: setup ## Runs the whole test suite, the library optimised
+	@./Scripts/setup.sh --postgres
 	@LARCH_OPTIMIZE=1 ./Scripts/test.sh
+
+postgres-tests: setup ## Runs every test of logs on PostgreSQL, at length; fails where there is no server
+	@./Scripts/setup.sh --postgres
+	@LARCH_TESTS=LarchPostgresTests LARCH_POSTGRES=required LARCH_POSTGRES_CUTS=all \
+		LARCH_POSTGRES_KILLS=20 LARCH_POSTGRES_SEEDS=40 LARCH_POSTGRES_LARGE=1 ./Scripts/test.sh
 
 lint: ## Checks the format and the rules of the house
 	@./Scripts/lint.sh

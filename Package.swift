@@ -30,7 +30,8 @@ let package = Package(
     .target(name: "LarchPostgres", dependencies: ["Larch"]),
     .target(name: "LarchTestSupport", dependencies: ["Larch", "LarchInspection"]),
     // All of the tool but its first line, since tests cannot import an executable.
-    .target(name: "LarchToolKit", dependencies: ["Larch", "LarchInspection"]),
+    .target(
+      name: "LarchToolKit", dependencies: ["Larch", "LarchInspection", "LarchPostgres"]),
     .executableTarget(name: "LarchTool", dependencies: ["LarchToolKit"]),
     // The check of sources that declares structs MemberwiseCoded. Built for who uses the plugin only.
     .target(name: "LarchSourceScan"),
@@ -100,7 +101,7 @@ let tests: [(folder: String, targets: [Tests])] = [
     [
       ("LarchMirrorTests", [], []),
       ("LarchOutboxTests", child + ["LarchInspection", "CLMDB"], []),
-      ("LarchPostgresTests", child + ["LarchPostgres"], []),
+      ("LarchPostgresTests", child + ["LarchPostgres", "LarchTool", "LarchDemo"], []),
     ]
   ),
   (

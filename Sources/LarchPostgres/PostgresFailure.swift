@@ -97,6 +97,11 @@ package struct PostgresFailure: Error, CustomStringConvertible {
         .serverRefused,
         "The user of the PostgreSQL server lacks a right on the tables of Larch. Grant it as their owner: `larch server init URL --role USER`."
       )
+    case "42704":
+      return error(
+        .serverRefused,
+        "The PostgreSQL server has no such user. Make the user first: CREATE ROLE … LOGIN."
+      )
     case "53100":
       return error(
         .unavailable, "The disk of the PostgreSQL server is full. Make room there, then try again.")

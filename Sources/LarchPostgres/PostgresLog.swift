@@ -23,8 +23,8 @@ package final class PostgresLog: SharedLog {
 
   /// The maximum number of unused connections that are kept: one that ships or follows, one that folds.
   private static let kept = 2
-  /// Seconds between looks for new entries. A connection that listens would be told earlier, but a server
-  /// lets only one transaction at a time commit a notification, and a pooler passes none on.
+  /// Seconds between looks for new entries. A connection that listens would know earlier, but a server lets
+  /// only one transaction at a time commit a notification, and a pooler passes none on.
   static let lookInterval = 0.02
 
   /// Connects when it is first used.

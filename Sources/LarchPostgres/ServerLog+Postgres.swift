@@ -16,7 +16,7 @@ extension ServerLog {
   /// of the system if libpq has no others), unless the address, the service file or `PGSSLMODE` says
   /// another mode; ``ServerLog/name`` tells a weaker one.
   ///
-  /// A wrong address and a missing library are told when the log is first used.
+  /// A wrong address or a missing library is an error when the log is first used.
   ///
   /// - Parameters:
   ///   - address: where the server is.

@@ -93,7 +93,7 @@ package enum LogTail: Sendable {
   case diverged
 }
 
-/// A tree of a store, as it is made anew elsewhere.
+/// A tree of a store, as it is made again elsewhere.
 package struct LogTree: Hashable, Sendable {
   package let name: String
   /// The flags of LMDB: sorted duplicates, and whether these have one length.

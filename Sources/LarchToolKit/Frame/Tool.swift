@@ -19,6 +19,7 @@ package enum Tool {
     ImportCommand.self,
     ReportCommand.self,
     WatchCommand.self,
+    ServerCommand.self,
     CompletionCommand.self,
     ManualCommand.self,
   ]

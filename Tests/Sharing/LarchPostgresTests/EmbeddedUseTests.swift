@@ -1,12 +1,7 @@
 import Foundation
 import Larch
-import LarchTestSupport
+import LarchCrashSupport
 import Testing
-
-struct Embedded: Record {
-  var id = RecordID<Embedded>()
-  var name: String
-}
 
 /// A program that uses no server pays nothing for it.
 @Suite("Embedded use")
@@ -40,16 +35,29 @@ struct EmbeddedUseTests {
   }
 
   #if os(Linux)
-    @Test("A program that uses a store loads no libpq, even with LarchPostgres linked")
-    func loading() async {
-      await #expect(processExitsWith: .success) {
-        let store = try Store.temporary(for: Embedded.self)
-        var ada = Embedded(name: "Ada")
-        try store.save(&ada)
-        precondition(try! store.fetch(Embedded.all).count == 1)
-        let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
-        precondition(maps.contains("lmdb") && !maps.contains("libpq"))
-      }
+    @Test("A program that uses stores loads LMDB, and never asks for libpq")
+    func loading() throws {
+      let scratch = NSTemporaryDirectory() + freshName("larch-loaded-")
+      try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(atPath: scratch) }
+      let program = Process()
+      program.executableURL = try Child.builtFile("LarchDemo")
+      program.arguments = [scratch + "/demo.larch"]
+      program.standardOutput = Pipe()
+      var environment = ProcessInfo.processInfo.environment
+      // The loader then writes down each library that it searches for.
+      environment["LD_DEBUG"] = "libs"
+      environment["LD_DEBUG_OUTPUT"] = scratch + "/loaded"
+      program.environment = environment
+      try program.run()
+      // Read, so that the demo does not wait for space in the pipe.
+      _ = (program.standardOutput as? Pipe)?.fileHandleForReading.readDataToEndOfFile()
+      program.waitUntilExit()
+      #expect(program.terminationStatus == 0)
+      let loaded = try String(
+        contentsOfFile: scratch + "/loaded.\(program.processIdentifier)", encoding: .utf8)
+      #expect(loaded.contains("find library=liblmdb"))
+      #expect(!loaded.contains("libpq"))
     }
   #endif
 }

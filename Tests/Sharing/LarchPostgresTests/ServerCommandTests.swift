@@ -1,0 +1,68 @@
+import Foundation
+import Larch
+import LarchCrashSupport
+import LarchTestSupport
+import Testing
+
+@testable import LarchPostgres
+
+@Suite("larch server", needsServer)
+struct ServerCommandTests {
+  private func run(_ arguments: [String]) throws -> (code: Int32, output: String, errors: String) {
+    let process = Process()
+    process.executableURL = try Child.builtFile("larch")
+    process.arguments = ["server"] + arguments
+    let (output, errors) = (Pipe(), Pipe())
+    process.standardOutput = output
+    process.standardError = errors
+    try process.run()
+    let texts = [output, errors].map {
+      String(decoding: $0.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    }
+    process.waitUntilExit()
+    return (process.terminationStatus, texts[0], texts[1])
+  }
+
+  @Test("init makes the tables and gives a user his rights, again and for others too")
+  func prepare() throws {
+    let server = try PostgresServer.shared.get()
+    let (schema, role, reader) = (freshName(), freshName("role"), freshName("role"))
+    try server.run("CREATE ROLE \(role) LOGIN; CREATE ROLE \(reader) LOGIN")
+    var result = try run(["init", server.url, "--schema", schema])
+    #expect(
+      result.code == 0 && result.output == "the tables are in the schema \(schema)\n", "\(result)")
+    result = try run(["init", server.url, "--role", role, "--schema", schema])
+    #expect(
+      result.code == 0 && result.output.contains("\(role) may read and write them"), "\(result)")
+    result = try run(["init", server.url, "--role", reader, "--read-only", "--schema", schema])
+    #expect(result.code == 0 && result.output.contains("\(reader) may read them"), "\(result)")
+    let log = try server.log("main", at: server.url(user: role)) { $0.schema = schema }
+    let readerLog = try server.log("main", at: server.url(user: reader)) { $0.schema = schema }
+    defer {
+      log.close()
+      readerLog.close()
+    }
+    #expect(try log.beginSome())
+    #expect(try readerLog.head()?.newest == .start)
+    #expect(caught { _ = try readerLog.append(entries(1, after: .start)) }?.code == .serverRefused)
+  }
+
+  @Test("Errors are one line, without the password")
+  func errors() throws {
+    let server = try PostgresServer.shared.get()
+    let unknown = try run(["init", server.url, "--role", "no such role"])
+    #expect(unknown.errors.contains("server_refused: The PostgreSQL server has no such user."))
+    let cases = [
+      ["init", server.url, "--role", "no such role"],
+      ["init", "postgres://u:sEcReT@/nowhere"], ["postgres://u:sEcReT@h/d", "init"],
+      ["init", "postgres://larch_nobody:sEcReT@127.0.0.1:\(server.port)/postgres"],
+      ["init", server.url, "--read-only"],
+    ]
+    for arguments in cases {
+      let result = try run(arguments)
+      #expect(result.code == 2 && result.output.isEmpty, "\(arguments): \(result)")
+      #expect(result.errors.hasPrefix("larch: ") && result.errors.filter { $0 == "\n" }.count == 1)
+      #expect(!result.errors.contains("sEcReT"), "\(result)")
+    }
+  }
+}
