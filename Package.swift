@@ -27,7 +27,7 @@ let package = Package(
     // What needs no record types: what the tool and dumps do, and no app.
     .target(name: "LarchInspection", dependencies: ["Larch"]),
     // A log of a store on a PostgreSQL server. Its client library is loaded at run time.
-    .target(name: "LarchPostgres", dependencies: ["Larch"]),
+    .target(name: "LarchPostgres", dependencies: ["Larch", "LarchInspection"]),
     .target(name: "LarchTestSupport", dependencies: ["Larch", "LarchInspection"]),
     // All of the tool but its first line, since tests cannot import an executable.
     .target(
@@ -101,7 +101,11 @@ let tests: [(folder: String, targets: [Tests])] = [
     [
       ("LarchMirrorTests", [], []),
       ("LarchOutboxTests", child + ["LarchInspection", "CLMDB"], []),
-      ("LarchPostgresTests", child + ["LarchPostgres", "LarchTool", "LarchDemo"], []),
+      ("LarchFollowerTests", child + ["LarchInspection"], []),
+      (
+        "LarchPostgresTests",
+        child + ["LarchPostgres", "LarchInspection", "LarchTool", "LarchDemo"], []
+      ),
     ]
   ),
   (

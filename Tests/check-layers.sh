@@ -36,6 +36,7 @@ Store/Associations: Keeping Opening Querying Saving Transactions
 Store/AsyncWriting: Opening Transactions
 Store/Deleting: Querying Saving Transactions
 Store/Files: Opening Transactions
+Store/Following: AsyncWriting Files Migrations Opening Transactions
 Store/Grouping: Keeping Querying Transactions
 Store/Integrity: Associations Files Opening Transactions
 Store/Keeping: Grouping Querying Transactions

@@ -4,13 +4,13 @@
 /// other bytes are read.
 package struct CatalogStorage: Sendable {
   /// The name of the catalog's database in the file.
-  static let databaseName = "larch"
+  package static let databaseName = "larch"
   /// The name of the database that holds the shapes of records.
-  static let shapesName = "larch.shapes"
+  package static let shapesName = "larch.shapes"
 
   static func recordsName(_ collection: UInt32) -> String { "records.\(collection)" }
   /// The number of the collection whose records are in the database with this name.
-  static func collection(ofRecordsName name: String) -> UInt32? {
+  package static func collection(ofRecordsName name: String) -> UInt32? {
     name.hasPrefix("records.") ? UInt32(name.dropFirst(8)) : nil
   }
   static func indexName(_ index: UInt32) -> String { "index.\(index)" }

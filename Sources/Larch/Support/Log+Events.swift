@@ -77,6 +77,19 @@ extension LogMessage.Event {
   /// A store was restored from a backup.
   public static let restored = Self(rawValue: "restored")
 
+  // Logs on servers
+  /// A copy of the store that a log is of was made.
+  public static let copied = Self(rawValue: "copied")
+  /// A copy could not go on from its place in the log, and is made anew; the message says why, and where
+  /// one that had another past is kept.
+  public static let copiedAnew = Self(rawValue: "copied_anew")
+  /// A copy cannot follow its log now; the next attempt comes by itself. Told once for each kind of error.
+  public static let followingInterrupted = Self(rawValue: "following_interrupted")
+  /// A copy follows its log again.
+  public static let followingResumed = Self(rawValue: "following_resumed")
+  /// A copy was promoted: it writes the log from now on.
+  public static let promoted = Self(rawValue: "promoted")
+
   // Other processes
   /// Another process made the file larger or replaced it, and this one follows.
   public static let followed = Self(rawValue: "followed")

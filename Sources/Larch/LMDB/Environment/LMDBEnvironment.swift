@@ -37,7 +37,7 @@ package enum LMDBDurability: Int, Sendable, Comparable {
 /// **Lock order.** The write lock comes first: no thread waits for it with a mutex held. Then come
 /// the mutex of `CommitLog`, which a commit holds to its end. Then come
 /// the mutexes, each held for a few steps only, in this order: `CommitWatch`, registry, `ReaderPool`,
-/// `WriteQueue`, and last `treeNames`, `treeFlags`, `outboxDatabase`, `foreignReads`, `LogMailbox` and `ChangeHub` with its
+/// `WriteQueue`, and last `treeNames`, `treeFlags`, `outboxDatabase`, `recentPlaces`, `foreignReads`, `LogMailbox` and `ChangeHub` with its
 /// listeners. The mutex of `AsyncWriter` comes before that of `WriteQueue`, and is held with no other one.
 ///
 /// Unchecked, since C handles are not `Sendable`: each variable is one of the objects above, or its
@@ -114,6 +114,8 @@ package final class LMDBEnvironment: @unchecked Sendable {
   #if LARCH_MIRROR_EVERYTHING
     let mirrorProof = Locked<MirrorComparison?>(nil)
   #endif
+  /// The places of the newest commits in the log, if the store has one.
+  let recentPlaces = RecentPlaces()
 
   // Used only by the thread that has the write lock.
   /// The ids that this process assigned to records of the file.
@@ -191,6 +193,8 @@ package final class LMDBEnvironment: @unchecked Sendable {
     treeFlags.withLock { $0 = [:] }
     outboxDatabase.withLock { $0 = nil }
     outbox.reset()
+    // The number of a commit that failed may come again.
+    recentPlaces.forget()
     mdb_env_set_userctx(opened.handle, Unmanaged.passUnretained(self).toOpaque())
   }
 

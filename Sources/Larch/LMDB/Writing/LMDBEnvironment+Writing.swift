@@ -93,6 +93,7 @@ extension LMDBEnvironment {
     ids.commit()
     guard afterCommit(id, durability) else { return true }
     outbox.didCommit(id)
+    if let place = outbox.header?.place { recentPlaces.note(place, after: id) }
     changes.publish(changed, transaction: id, hadLog: isObserved)
     return true
   }

@@ -140,9 +140,14 @@ extension Observer.State {
   }
 
   /// A value that comes, with the writes in it.
-  mutating func observed(_ value: Value, _ version: UInt64) -> Observed<Value> {
+  ///
+  /// - Parameter commit: the last one that the value has, which may be before the state that is read.
+  mutating func observed(
+    _ value: Value, _ commit: UInt64, _ tx: ReadTransaction
+  ) throws -> Observed<Value> {
+    let version = try tx.version(ofCommit: commit)
     defer { if authorship.count > 0 { authorship = Authorship() } }
-    return Observed(value: value, version: StoreVersion(version), authorship: authorship)
+    return Observed(value: value, version: version, authorship: authorship)
   }
 
   /// Looks at writes that were published after the state was read that has them. That state gave no

@@ -247,7 +247,7 @@ final class Observer<Value: Sendable>: Sendable {
         if !isDue { return }
         if !isWhole { state.authorship.addUnknownAuthor() }
       }
-      observed = state.observed(value, newest)
+      observed = try state.observed(value, newest, tx)
     }
     store.environment.changes.listen(
       listener, to: state.facts.trees,
@@ -358,6 +358,6 @@ extension Observer {
       guard let current = patcher.current else { return nil }
       newest = current
     }
-    return (newest.map { state.observed($0, last) }, ())
+    return (try newest.map { try state.observed($0, last, tx) }, ())
   }
 }

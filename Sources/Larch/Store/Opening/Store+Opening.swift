@@ -119,13 +119,13 @@ extension Store {
   /// - Complexity: one call of the file system.
   public var isExcludedFromBackup: Bool { BackupExclusion.isMarked(path) }
 
-  private static func named(_ error: any Error, _ path: String) -> any Error {
+  static func named(_ error: any Error, _ path: String) -> any Error {
     guard var named = error as? LarchError, named.context.path == nil else { return error }
     named.context.path = path
     return named
   }
 
-  private static func hasPendingMigrations(
+  static func hasPendingMigrations(
     _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options
   ) throws -> Bool {
     if options.evolution == .off { return false }
@@ -149,7 +149,7 @@ extension Store {
       generation: generation, options: options)
   }
 
-  private static func openCatalog(
+  static func openCatalog(
     _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options
   ) throws -> OpenCatalog {
     // Another process may compact the file while indexes are built.

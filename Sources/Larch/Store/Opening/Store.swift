@@ -25,6 +25,8 @@ public final class Store: Sendable {
   /// The path at which the old file was kept, if this opening moved one aside
   /// (``Options/onMismatch``); otherwise nil.
   public let movedAside: String?
+  /// What keeps the file like the log of another store; nil if it follows none.
+  let following: (any StoreCompanion)?
 
   package let environment: LMDBEnvironment
   let schema: StoreSchema
@@ -50,9 +52,11 @@ public final class Store: Sendable {
 
   init(
     environment: LMDBEnvironment, catalog: OpenCatalog, schema: StoreSchema,
-    options: Options, isTemporary: Bool, movedAside: String? = nil
+    options: Options, isTemporary: Bool, movedAside: String? = nil,
+    following: (any StoreCompanion)? = nil
   ) {
     self.movedAside = movedAside
+    self.following = following
     self.environment = environment
     self.schema = schema
     self.options = options
@@ -76,6 +80,7 @@ public final class Store: Sendable {
       return !state.isClosed
     }
     guard wasOpen else { return }
+    following?.end()
     companions.withLock { $0 }.end()
     environment.giveUpHeldReads(.closed, of: ObjectIdentifier(self))
     environment.changes.removeListeners(of: ObjectIdentifier(self))
@@ -86,6 +91,12 @@ public final class Store: Sendable {
       IDAllocator.forgetRemovedFiles()
     }
   }
+}
+
+/// What works beside a store as long as it is open.
+protocol StoreCompanion: AnyObject, Sendable {
+  /// Ends it, and waits for that, before the file is closed.
+  func end()
 }
 
 /// The catalog and the writer that belong to one opening of the LMDB environment.
@@ -103,6 +114,8 @@ final class OpenCatalog: Sendable {
   ) throws {
     self.catalog = catalog
     environmentGeneration = generation
+    // Versions are read from it. Damage in it is told where it matters, at the next write.
+    _ = try? environment.outboxHeader()
     writer = UncheckedWriter(
       WriteContext(
         try TransactionContext(

@@ -122,6 +122,9 @@ extension Store {
     /// Called while a migration rewrites records at opening, with the number of finished records
     /// and of all.
     public var migrationProgress: (@Sendable (MigrationProgress) -> Void)?
+    /// Called while the copy of another store is made (``Store/init(following:copy:for:options:)``), on the
+    /// thread that makes it.
+    public var copyProgress: (@Sendable (CopyProgress) -> Void)?
     /// Throws `.accessDenied` if the store could be read only by preventing others from writing.
     package var needsLockFile = false
     /// The migrations to run at opening, in order.
@@ -164,6 +167,15 @@ extension Store {
     /// The number of records in the collection.
     public let total: Int
   }
+
+  /// The progress of a copy that is made from a server.
+  public struct CopyProgress: Sendable, Hashable {
+    /// The keys that were copied: records, index entries, links and the catalog.
+    public internal(set) var keys = 0
+    /// Their bytes, with those of their values.
+    public internal(set) var bytes = 0
+  }
+
   /// The progress of a migration that rewrites the records of a collection.
   public struct MigrationProgress: Sendable {
     /// The name of the migration.

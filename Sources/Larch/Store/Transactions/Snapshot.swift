@@ -28,11 +28,13 @@ public final class Snapshot: @unchecked Sendable {
   /// The transaction of the current use.
   private var running: ReadTransaction?
 
-  init(_ store: Store, _ held: LMDBHeldRead, _ context: TransactionContext) {
+  init(
+    _ store: Store, _ held: LMDBHeldRead, _ context: TransactionContext, _ version: StoreVersion
+  ) {
     self.store = store
     self.held = held
     self.context = context
-    version = StoreVersion(held.snapshot)
+    self.version = version
   }
 
   deinit { end() }
@@ -118,15 +120,17 @@ extension Store {
     try environment.checkRoomForHeldRead(of: owner, limit: options.maximumSnapshots)
     let (reader, open) = try beginRead(at: CodePlace(file: file, line: line))
     let context: TransactionContext
+    let version: StoreVersion
     do {
       context = try self.context(of: reader, open)
+      version = try environment.version(in: reader.transaction)
     } catch {
       environment.endRead(reader)
       throw error
     }
     let held = environment.hold(
       reader, owner: owner, deadline: options.maximumSnapshotAge.map { .after($0) })
-    let snapshot = Snapshot(self, held, context)
+    let snapshot = Snapshot(self, held, context, version)
     do {
       // The store may have been closed after the read began, when it did not know of this snapshot.
       _ = try currentCatalog()

@@ -116,6 +116,12 @@ extension Store {
   }
 
   private func checkWritable() throws {
+    if following != nil {
+      throw LarchError(
+        .readOnly,
+        "The store follows the log of another one; write at that one, or promote this copy."
+      ) { $0.path = path }
+    }
     if options.isReadOnly {
       throw LarchError(.readOnly, "The store was opened read-only; open it without `isReadOnly`.") {
         $0.path = path

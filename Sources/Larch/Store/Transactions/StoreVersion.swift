@@ -3,19 +3,113 @@
 /// Two versions of one store are equal exactly if nothing was committed between them, and the later
 /// one is greater, even after a compaction. A store that was removed and created again, or restored
 /// from a backup, starts counting again.
-public struct StoreVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// The number of the transaction that committed the state.
+///
+/// **With a log on a server** (a mirrored store, or one that follows such a log) a version is a place in
+/// that log, and so it means the same in the store and in all its copies on other machines. A program
+/// that has written can hand its version along, also as text, and whoever reads a copy asks for a state
+/// that has the write: ``Store/read(_:within:file:line:_:)-(_,_,_,_,(ReadTransaction)->T)``. Do not
+/// compare versions of stores that have no log in common.
+public struct StoreVersion: Sendable, Hashable, Comparable, LosslessStringConvertible {
+  /// The number of the transaction that committed the state; 0 if the version was made from a text.
   package let transaction: UInt64
+  /// The newest entry of the log that the state has; nil without a log.
+  package let place: LogPlace?
 
-  init(_ transaction: UInt64) { self.transaction = transaction }
+  init(_ transaction: UInt64, place: LogPlace? = nil) {
+    self.transaction = transaction
+    self.place = place
+  }
+
+  /// The version of a place in the log.
+  package init(_ place: LogPlace) { self.init(0, place: place) }
+
+  /// The number of commits in the log that the state has; nil for a store without a log.
+  public var position: UInt64? { place?.position }
+
+  /// Whether both are the same state: by their places in the log, or else by the numbers of commits.
+  public static func == (a: StoreVersion, b: StoreVersion) -> Bool {
+    switch (a.place, b.place) {
+    case (nil, nil): a.transaction == b.transaction
+    // Upkeep of the file also counts as a transaction, and changes nothing in the log.
+    case (let a?, let b?): a == b
+    default: false
+    }
+  }
+
+  /// Hashes what `==` compares.
+  public func hash(into hasher: inout Hasher) {
+    if let place { hasher.combine(place) } else { hasher.combine(transaction) }
+  }
 
   /// Whether the first version is older.
   public static func < (a: StoreVersion, b: StoreVersion) -> Bool {
-    a.transaction < b.transaction
+    if let a = a.place, let b = b.place {
+      // Of two entries at one position, one was lost with its server: any order will do.
+      return (a.position, a.token.random, a.token.checksum)
+        < (b.position, b.token.random, b.token.checksum)
+    }
+    // One of them was read before the store had a log, or after.
+    if a.transaction != b.transaction { return a.transaction < b.transaction }
+    return a.place == nil && b.place != nil
   }
 
-  /// The number of the last commit.
-  public var description: String { "\(transaction)" }
+  /// The number of the last commit; with a log, its position and its token: `17.` and 32 digits.
+  ///
+  /// The text has nothing of the data, and fits into a cookie, a header and a URL.
+  public var description: String {
+    guard let place else { return "\(transaction)" }
+    return "\(place.position).\(place.token)"
+  }
+
+  /// The version with this ``description``; nil if the text is none.
+  ///
+  /// - Complexity: O(1).
+  public init?(_ description: String) {
+    let parts = description.split(separator: ".", omittingEmptySubsequences: false)
+    guard let first = parts.first, let number = Self.number(first, radix: 10) else { return nil }
+    switch parts.count {
+    case 1: self.init(number)
+    case 2:
+      guard parts[1].utf8.count == 32,
+        let random = Self.number(parts[1].prefix(16), radix: 16),
+        let checksum = Self.number(parts[1].suffix(16), radix: 16)
+      else { return nil }
+      self.init(
+        0,
+        place: LogPlace(position: number, token: LogToken(random: random, checksum: checksum)))
+    default: return nil
+    }
+  }
+
+  /// A number without a sign, which Swift accepts.
+  private static func number(_ text: Substring, radix: Int) -> UInt64? {
+    guard text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }) else {
+      return nil
+    }
+    return UInt64(text, radix: radix)
+  }
+}
+
+extension StoreVersion: Codable {
+  /// Reads a ``description``.
+  ///
+  /// - Throws: `DecodingError` if the value is not the text of a version.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let version = Self(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "The text is not the version of a store.")
+    }
+    self = version
+  }
+
+  /// Writes the ``description``.
+  ///
+  /// - Throws: the errors of the encoder.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
 }
 
 extension Store {
@@ -43,7 +137,7 @@ extension Store {
       // and can be read, and it may still fail.
       let (reader, _) = try beginRead(at: CodePlace(file: #fileID, line: #line))
       defer { environment.endRead(reader) }
-      return StoreVersion(reader.transaction.id)
+      return try environment.version(in: reader.transaction)
     }
   }
 
@@ -74,10 +168,42 @@ extension ReadTransaction {
   /// - Complexity: O(1).
   public final var version: StoreVersion {
     get throws {
-      let id = try live().id
+      let transaction = try live()
+      let version = try context.environment.version(in: transaction)
       // LMDB counts a write by the number that it will have once it is committed.
-      return StoreVersion(self is WriteTransaction ? id &- 1 : id)
+      guard self is WriteTransaction else { return version }
+      return StoreVersion(version.transaction &- 1, place: version.place)
     }
+  }
+}
+
+extension LMDBEnvironment {
+  /// The version of the state of a transaction.
+  func version(in transaction: LMDBTransaction) throws -> StoreVersion {
+    StoreVersion(transaction.id, place: try logPlace(in: transaction))
+  }
+
+  /// The place of the newest commit that a state has in its log; nil if the store has none.
+  func logPlace(in transaction: LMDBTransaction) throws -> LogPlace? {
+    // Opened with the catalog, if there is one: without it, nothing is searched here.
+    guard let database = outboxDatabase.withLock({ $0 }) else { return nil }
+    return try OutboxTree(database: database, path: path).header(in: transaction)?.place
+  }
+}
+
+extension Store {
+  /// The place of the newest commit that a state has in its log; nil if the store has none.
+  package func logPlace(in transaction: LMDBTransaction) throws -> LogPlace? {
+    try environment.logPlace(in: transaction)
+  }
+}
+
+extension ReadTransaction {
+  /// The version of the state after a commit that this state has.
+  func version(ofCommit commit: UInt64) throws -> StoreVersion {
+    let here = try version
+    return here.transaction == commit
+      ? here : StoreVersion(commit, place: context.environment.recentPlaces.place(after: commit))
   }
 }
 

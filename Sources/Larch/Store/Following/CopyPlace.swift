@@ -1,0 +1,32 @@
+/// The place of a copy in its log, which is in the outbox of its file.
+extension LMDBEnvironment {
+  /// Whether the newest state is one of a copy that follows a log.
+  func isCopy() throws -> Bool { try outboxHeader()?.role == .follower }
+
+  /// The place of the newest commit of a copy.
+  ///
+  /// - Throws: `.unsuitableFile` if the file is no copy, or none any more.
+  func followedPlace() throws -> LogPlace {
+    guard let header = try outboxHeader() else {
+      throw LarchError(
+        .unsuitableFile,
+        "The file is a store of its own, and no copy that follows a log; choose another path for the copy."
+      ) { $0.path = path }
+    }
+    guard header.role == .follower else {
+      throw LarchError(
+        .unsuitableFile,
+        "The file is that of the store that writes the log; open it with `mirror:`, or choose another path for the copy."
+      ) { $0.path = path }
+    }
+    return header.place
+  }
+
+  /// Makes a copy the writer of its log, with the entry that took the next place there.
+  func becomeWriter(with entry: LogEntry) throws {
+    try apply([entry])
+    try setOutboxRole(.writer)
+    // These two commits are not flushed by themselves.
+    try sync()
+  }
+}

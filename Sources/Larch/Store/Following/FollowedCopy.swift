@@ -1,0 +1,179 @@
+internal import Foundation
+
+/// Makes copies of the store that a log is of.
+enum FollowedCopy {
+  /// Makes the copy if there is no file at the path. Nobody sees half of it.
+  static func makeIfMissing(
+    at path: String, from serverLog: ServerLog, _ options: Store.Options
+  ) throws {
+    let location = try StoreLocation(path)
+    guard try location.occupant() == nil else { return }
+    let log = try serverLog.open()
+    defer { log.close() }
+    let place: LogPlace
+    do {
+      place = try make(at: location.path, from: log, options)
+    } catch let error as LarchError where error.code == .fileExists {
+      // Another process was faster.
+      return
+    }
+    options.log?(
+      LogMessage(.notice, .copied, "A copy of the store was made from its log.") {
+        $0.path = location.path
+        $0.detail = "position \(place.position) of \(log.name)"
+      })
+  }
+
+  /// Makes a copy where no file is.
+  ///
+  /// - Parameter isStopped: asked now and then; the copy is given up if it returns true.
+  /// - Returns: the place of the copy.
+  static func make(
+    at path: String, from log: any SharedLog, _ options: Store.Options,
+    isStopped: @escaping () -> Bool = { false }
+  ) throws -> LogPlace {
+    guard try log.head() != nil else { throw nothingThere(log.name) }
+    let file = try StateFile(at: path)
+    defer { file.discard() }
+    let writer = CountingWriter(file, options.copyProgress) {
+      if isStopped() { throw LarchError.closed(path) }
+    }
+    let place = try log.state(into: writer)
+    try file.complete(
+      OutboxHeader(role: .follower, identity: OutboxHeader.newIdentity(), place: place))
+    writer.report()
+    return place
+  }
+
+  static func nothingThere(_ name: String) -> LarchError {
+    LarchError(
+      .unavailable,
+      "The log has no store yet; open the store that it is for with `mirror:` first, then follow it."
+    ) { $0.detail = name }
+  }
+}
+
+/// Passes pairs on, and reports how many there were.
+private final class CountingWriter: LogStateWriter {
+  private static let interval = 5_000
+
+  private let writer: any LogStateWriter
+  private let tell: (@Sendable (Store.CopyProgress) -> Void)?
+  private let check: () throws -> Void
+  private var progress = Store.CopyProgress()
+
+  init(
+    _ writer: any LogStateWriter, _ tell: (@Sendable (Store.CopyProgress) -> Void)?,
+    check: @escaping () throws -> Void
+  ) {
+    self.writer = writer
+    self.tell = tell
+    self.check = check
+  }
+
+  func begin(_ tree: LogTree) throws { try writer.begin(tree) }
+
+  func add(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws {
+    try writer.add(key, value)
+    progress.keys += 1
+    progress.bytes += key.count + value.count
+    guard progress.keys % Self.interval == 0 else { return }
+    try check()
+    report()
+  }
+
+  func report() { tell?(progress) }
+}
+
+// MARK: - In place of another copy
+
+extension FollowingWork {
+  enum Reason {
+    /// The log begins after the copy's place.
+    case cut
+    /// The log has another entry at the place.
+    case diverged
+  }
+
+  /// Puts a new copy in the place of the one that is open. Whoever has it open goes on with the new one.
+  ///
+  /// A kill at any point leaves one of the two at the path, and perhaps a file beside it, which the next
+  /// attempt removes.
+  ///
+  /// - Parameter mayStop: whether it is given up when the thread is to end.
+  func copyAnew(
+    _ reason: Reason, from log: any SharedLog, insteadOf old: LogPlace, mayStop: Bool = true
+  ) throws {
+    change { $0.activity = .copying }
+    let location = try StoreLocation(environment.path)
+    let next = environment.path + "-next"
+    // A leftover: who makes one has the claim on the copy, and only one has that.
+    _ = try Store.destroy(at: next)
+    let place = try FollowedCopy.make(at: next, from: log, options) { [self] in
+      mayStop && isStopping
+    }
+    defer { _ = try? Store.destroy(at: next) }
+    let aside = reason == .diverged ? try keepAside(location) : nil
+    let source = try PageFile(path: next)
+    try environment.withUpkeep {
+      try environment.writeQueue.lending { try replace(with: source, insteadOf: old) }
+    }
+    change { status in
+      status.position = place.position
+      if let aside { status.keptAside = aside }
+    }
+    arrivals.note([place], isAnew: true)
+    tell(message(reason, old, place, aside))
+  }
+
+  private func replace(with source: PageFile, insteadOf old: LogPlace) throws {
+    try environment.replaceFile {
+      guard try environment.outboxTree(in: $0)?.header(in: $0)?.place == old else {
+        throw LarchError(.busy, "Another process has changed the copy meanwhile.") {
+          $0.path = environment.path
+        }
+      }
+      try CatalogLoader(environment, StoreSchema()).raiseGeneration(in: $0)
+    } fill: { path, descriptor, number in
+      var copy = SpaceCopy(into: descriptor, path: environment.path, nil)
+      try copy.copy(source)
+      try copy.renumber(PageFile(path: path), above: number)
+      try copy.flush()
+    }
+  }
+
+  /// Keeps the copy under another name: it may have commits that nobody else has.
+  private func keepAside(_ location: StoreLocation) throws -> String {
+    let path = try location.asidePath(at: options.clock())
+    try NewFile.make(at: try StoreLocation(path), replacing: false) { file in
+      var copy = SpaceCopy(into: file.descriptor, path: path, nil)
+      try copy.copy(environment)
+      try copy.flush()
+    }
+    return path
+  }
+
+  private func message(
+    _ reason: Reason, _ old: LogPlace, _ new: LogPlace, _ aside: String?
+  ) -> LogMessage {
+    let detail = "position \(old.position) to \(new.position)"
+    switch reason {
+    case .cut:
+      return LogMessage(
+        .notice, .copiedAnew,
+        "The copy was too old for what the log keeps, and was made anew in its place."
+      ) {
+        $0.path = environment.path
+        $0.detail = detail
+      }
+    case .diverged:
+      return LogMessage(
+        .warning, .copiedAnew,
+        "The copy had another past than the log, and was made anew; the old one is kept beside it."
+      ) {
+        $0.path = environment.path
+        $0.detail = detail + (aside.map { ", kept as \($0)" } ?? "")
+      }
+    }
+  }
+}

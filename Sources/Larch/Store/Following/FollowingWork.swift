@@ -1,0 +1,299 @@
+internal import Foundation
+
+/// The thread that applies a log to a copy, and what it knows.
+///
+/// One step: it reads the entries after the copy's place and applies them; without any, it waits for the
+/// server to tell of one. A step that fails is told and tried again, after a pause that grows. Nothing is
+/// remembered between two steps but the place, which is in the file, so a kill at any point costs nothing.
+///
+/// Unchecked, since `state` has a mutex, and `claim` belongs to the thread.
+final class FollowingWork: @unchecked Sendable {
+  /// What of an entry's batch is applied in one transaction.
+  static let (batchCount, batchBytes) = (1000, 1 << 20)
+  /// The pauses in seconds after a failure, from the first to the longest.
+  static let pauses = [0.05, 0.1, 0.2, 0.5, 1, 2, 5]
+  /// How often one that does not apply looks at the file, and asks the server for its newest place.
+  private static let (look, question) = (0.005, 1.0)
+
+  let environment: LMDBEnvironment
+  let serverLog: ServerLog
+  let options: Store.Options
+  let arrivals = Arrivals()
+  private let state: Locked<State>
+  /// Signalled when the thread shall end, and when it has.
+  private let signal = NSCondition()
+
+  // Used by the thread only.
+  private var claim: FollowClaim?
+  private var asked = MonotonicTime(nanoseconds: 0)
+
+  private struct State {
+    var status: Follower.Status
+    var isStopping = false
+    var isClosed = false
+    var thread: UInt?
+    var hasEnded = true
+    /// The client of the thread.
+    var client: (any SharedLog)?
+    /// The client that asks while the one of the thread waits.
+    var questions: (any SharedLog)?
+  }
+
+  init(_ environment: LMDBEnvironment, _ serverLog: ServerLog, _ options: Store.Options) throws {
+    self.environment = environment
+    self.serverLog = serverLog
+    self.options = options
+    let place = try environment.followedPlace()
+    arrivals.note([place])
+    var first = State(
+      status: Follower.Status(
+        position: place.position, newestPosition: nil, lastContact: nil, activity: .following))
+    // It connects later, but what can never connect is refused now.
+    first.client = try serverLog.open()
+    state = Locked(first)
+  }
+
+  var status: Follower.Status { state.withLock { $0.status } }
+
+  func change(_ body: (inout Follower.Status) -> Void) { state.withLock { body(&$0.status) } }
+
+  // MARK: The thread
+
+  func start() {
+    let mayStart = state.withLock { state in
+      if state.isClosed { return false }
+      (state.isStopping, state.hasEnded) = (false, false)
+      return true
+    }
+    guard mayStart else { return }
+    let thread = Thread { [self] in run() }
+    thread.name = "larch.following"
+    thread.start()
+  }
+
+  /// Ends the thread, and waits for its end unless it is the calling one.
+  func stop() {
+    let (isOwn, client) = state.withLock { state in
+      state.isStopping = true
+      defer { state.client = nil }
+      return (state.thread == ThreadIdentity.current, state.client)
+    }
+    signal.withLock { signal.broadcast() }
+    client?.close()
+    if isOwn { return }
+    signal.withLock { while !state.withLock({ $0.hasEnded }) { signal.wait() } }
+  }
+
+  /// Ends everything: the store is closed.
+  func close() {
+    let questions = state.withLock { state in
+      state.isClosed = true
+      defer { state.questions = nil }
+      return state.questions
+    }
+    questions?.close()
+    stop()
+    change { $0.activity = .stopped }
+    arrivals.close()
+  }
+
+  var isStopping: Bool { state.withLock { $0.isStopping } }
+
+  private func run() {
+    state.withLock { $0.thread = ThreadIdentity.current }
+    var failures = 0
+    while !isStopping {
+      do {
+        try step()
+        failures = 0
+      } catch {
+        if isStopping { break }
+        note(error)
+        pause(Self.pauses[min(failures, Self.pauses.count - 1)])
+        failures += 1
+      }
+      environment.deliverMessages()
+    }
+    claim = nil
+    signal.withLock {
+      state.withLock { state in
+        state.thread = nil
+        state.hasEnded = true
+      }
+      signal.broadcast()
+    }
+  }
+
+  private func pause(_ seconds: Double) {
+    let end = Date(timeIntervalSinceNow: seconds)
+    signal.withLock {
+      while !isStopping, signal.wait(until: end) {}
+    }
+  }
+
+  // MARK: One step
+
+  private func step() throws {
+    let log = try client()
+    claim = try environment.followClaim(claim)
+    guard claim != nil else { return try lookOn(log) }
+    let here = try environment.followedPlace()
+    switch try log.tail(after: here, limit: Self.batchBytes) {
+    case .entries(let entries):
+      noteContact(newest: entries.last?.place ?? here)
+      if entries.isEmpty {
+        try log.wait(after: here.position, seconds: 5)
+      } else {
+        try apply(entries)
+      }
+    case .cut: try copyAnew(.cut, from: log, insteadOf: here)
+    case .diverged: try copyAnew(.diverged, from: log, insteadOf: here)
+    }
+  }
+
+  /// The client of the thread; a new one after it was stopped.
+  private func client() throws -> any SharedLog {
+    try state.withLock { state in
+      if let known = state.client { return known }
+      if state.isStopping { throw LarchError.closed(environment.path) }
+      let made = try serverLog.open()
+      state.client = made
+      return made
+    }
+  }
+
+  /// Applies entries in a few transactions.
+  ///
+  /// - Parameter mayStop: whether it ends early when the thread is to end.
+  func apply(_ entries: [LogEntry], mayStop: Bool = true) throws {
+    var rest = entries[...]
+    while !rest.isEmpty {
+      if mayStop, isStopping { return }
+      let batch = rest.prefix(Self.batchCount)
+      try environment.apply(Array(batch))
+      rest = rest.dropFirst(batch.count)
+      arrived(batch.map(\.place))
+    }
+  }
+
+  func arrived(_ places: [LogPlace]) {
+    guard let newest = places.last else { return }
+    change { $0.position = newest.position }
+    arrivals.note(places)
+  }
+
+  /// Another store applies the log: this one notes what the file has.
+  private func lookOn(_ log: any SharedLog) throws {
+    let here = try environment.followedPlace()
+    if here.position != status.position { arrived([here]) }
+    change { $0.activity = .waiting }
+    let now = MonotonicTime.now
+    if now.nanoseconds >= asked.nanoseconds {
+      asked = MonotonicTime(nanoseconds: now.nanoseconds &+ Int64(Self.question * 1e9))
+      // It serves the status only, so a failure must not stop the looks at the file.
+      do {
+        if let head = try log.head() { noteContact(newest: head.newest, isFollowing: false) }
+      } catch {
+        note(error, isFollowing: false)
+      }
+    }
+    pause(Self.look)
+  }
+
+  // MARK: Telling
+
+  private func noteContact(newest: LogPlace, isFollowing: Bool = true) {
+    let wasFailing = state.withLock { state in
+      state.status.lastContact = Date()
+      state.status.newestPosition = newest.position
+      if isFollowing { state.status.activity = .following }
+      defer { state.status.error = nil }
+      return state.status.error != nil
+    }
+    guard wasFailing else { return }
+    tell(
+      LogMessage(.notice, .followingResumed, "The copy follows its log again.") {
+        $0.path = environment.path
+      })
+  }
+
+  private func note(_ error: any Error, isFollowing: Bool = true) {
+    let error =
+      error as? LarchError
+      ?? LarchError(.storage, "The copy cannot follow its log.", underlying: error)
+    let isNew = state.withLock { state in
+      if isFollowing { state.status.activity = .interrupted }
+      defer { state.status.error = error }
+      return state.status.error?.code != error.code
+    }
+    // A server may be away for days: one message says so.
+    guard isNew else { return }
+    tell(
+      LogMessage(
+        .warning, .followingInterrupted,
+        "The copy cannot follow its log; it can be read, and the next attempt comes by itself."
+      ) {
+        $0.path = environment.path
+        $0.detail = "\(error)"
+      })
+  }
+
+  func tell(_ message: LogMessage) { options.log?(message) }
+
+  // MARK: Waiting and asking
+
+  /// The newest place of the log, by a question to the server.
+  func newestPlace() throws -> LogPlace {
+    let client: any SharedLog = try state.withLock { state in
+      if let known = state.questions { return known }
+      if state.isClosed { throw LarchError.closed(environment.path) }
+      let made = try serverLog.open()
+      state.questions = made
+      return made
+    }
+    guard let head = try client.head() else { throw FollowedCopy.nothingThere(serverLog.name) }
+    state.withLock { state in
+      state.status.lastContact = Date()
+      state.status.newestPosition = max(state.status.newestPosition ?? 0, head.newest.position)
+    }
+    return head.newest
+  }
+
+  /// The same on a thread of its own: the question waits for the server.
+  nonisolated(nonsending) func newestPlace() async throws -> LogPlace {
+    try await BlockingWork.run { try self.newestPlace() }
+  }
+
+  func wait(for place: LogPlace, _ limit: Duration) throws {
+    let outcome = arrivals.outcome(of: place)
+    try check(outcome ?? arrivals.wait(for: place, seconds: limit.inSeconds))
+  }
+
+  nonisolated(nonsending) func wait(for place: LogPlace, _ limit: Duration) async throws {
+    if let outcome = arrivals.outcome(of: place) { return try check(outcome) }
+    try check(await arrivals.wait(for: place, seconds: limit.inSeconds))
+  }
+
+  private func check(_ outcome: Arrivals.Outcome) throws {
+    switch outcome {
+    case .arrived: return
+    case .cancelled: throw CancellationError()
+    case .closed: throw LarchError.closed(environment.path)
+    case .lost:
+      throw LarchError(
+        .diverged,
+        "The commit was lost with the server or the writer that had it; read again without it."
+      ) { $0.path = environment.path }
+    case .timedOut:
+      let status = status
+      throw LarchError(
+        .unavailable,
+        "The copy did not get the commit in time; read what it has, or wait longer.",
+        underlying: status.error
+      ) {
+        $0.path = environment.path
+        $0.detail = "\(status)"
+      }
+    }
+  }
+}
