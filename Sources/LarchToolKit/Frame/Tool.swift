@@ -20,6 +20,8 @@ package enum Tool {
     ReportCommand.self,
     WatchCommand.self,
     ServerCommand.self,
+    MirrorCommand.self,
+    RestoreCommand.self,
     CompletionCommand.self,
     ManualCommand.self,
   ]

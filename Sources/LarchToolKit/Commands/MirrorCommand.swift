@@ -1,0 +1,124 @@
+internal import Foundation
+internal import Larch
+internal import LarchPostgres
+
+/// `larch mirror`: ships the commits of a store to a log in PostgreSQL.
+struct MirrorCommand: Command {
+  static let name = "mirror"
+  static let summary = "writes: ships the commits of a store to PostgreSQL, as they happen"
+  static let discussion = """
+    The first time, the whole store is sent. From then on the file keeps what PostgreSQL does not have
+    yet, whoever writes to it. Other programs may have the store open. Ctrl-C ends the command; what
+    waits then is shipped the next time. --end ends the mirror, and deletes what waits.
+
+    Leave the password out of URL, where other users of the machine can see it: libpq takes it from \
+    PGPASSWORD, PGPASSFILE or ~/.pgpass.
+    """
+  static let url = Operand(
+    "URL", "where the server is: postgres://user@host:5432/database, or keywords as for psql")
+  static let logName = Option<String>(
+    "--name", "NAME", "the name of the store on the server; main if it is left out",
+    allowed: "a name"
+  ) { !$0.isEmpty }
+  static let schema = Option<String>(
+    "--schema", "NAME", "the schema of the tables; larch if it is left out")
+  private static let once = Flag("--once", "end when everything is shipped")
+  private static let replace = Flag(
+    "--replace", "replace what PostgreSQL has under this name, whatever that is")
+  private static let end = Flag("--end", "end the mirror of the store")
+  static let operands = [Operand.store, url]
+  static let options: [any OptionDeclaration] = [
+    logName, schema, once, replace, end, Flag.json,
+  ]
+  static let examples = [
+    Example("larch mirror shop.larch postgres://db/larch", "Ship commits until Ctrl-C"),
+    Example("larch mirror shop.larch postgres://db/larch --once", "Ship what waits, then end"),
+    Example("larch mirror shop.larch postgres://db/larch --end", "Have no mirror any more"),
+  ]
+
+  private let path: String
+  private let log: ServerLog
+  private let isOnce: Bool
+  private let isReplacing: Bool
+  private let isEnding: Bool
+  private let isJSON: Bool
+
+  init(_ arguments: Arguments) throws {
+    path = arguments[.store]
+    log = Self.log(arguments)
+    isOnce = arguments[Self.once]
+    isReplacing = arguments[Self.replace]
+    isEnding = arguments[Self.end]
+    isJSON = arguments[.json]
+    if isEnding, isOnce || isReplacing {
+      throw UsageError("--end cannot be used together with --once or --replace")
+    }
+  }
+
+  /// The log that a command names.
+  static func log(_ arguments: Arguments) -> ServerLog {
+    var options = PostgresOptions()
+    if let schema = arguments[schema] { options.schema = schema }
+    return .postgres(
+      arguments[url], store: arguments[logName] ?? "main", options: options)
+  }
+
+  func run(_ console: Console) throws -> ExitCode {
+    let store = try StoreFile.openToWrite(path)
+    defer { store.close() }
+    if isEnding {
+      try store.endMirror()
+      try console.print("\(path, .strong): the mirror was ended")
+      return .well
+    }
+    Interruption.beginWatching()
+    try store.startMirror(log)
+    if isReplacing { try store.mirror?.startOver() }
+    return try follow(store, console)
+  }
+
+  /// Shows what the mirror does until it is to end.
+  private func follow(_ store: Store, _ console: Console) throws -> ExitCode {
+    var shown: String?
+    while !Interruption.isRequested {
+      guard let status = try store.mirror?.status else { return .failed }
+      if case .stopped(let error) = status.activity { throw error }
+      let isDone = isOnce && status.isComplete
+      if isDone || !isOnce {
+        let text = isJSON ? status.json.text(isIndented: false) : "\(status)"
+        if text != shown {
+          try console.print(Line(text))
+          try console.flush()
+        }
+        shown = text
+      }
+      if isDone { return .well }
+      Interruption.wait(.milliseconds(isOnce ? 20 : 500))
+    }
+    return isOnce ? .no : .well
+  }
+}
+
+extension MirrorStatus {
+  /// Whether the server has everything.
+  fileprivate var isComplete: Bool {
+    guard case .shipping = activity, shipped != nil else { return false }
+    return waiting == 0
+  }
+
+  fileprivate var json: JSON {
+    let (name, error): (String, LarchError?) =
+      switch activity {
+      case .shipping: ("shipping", nil)
+      case .copying: ("copying", nil)
+      case .waiting(let error): ("waiting", error)
+      case .stopped(let error): ("stopped", error)
+      }
+    return .object([
+      "activity": .string(name), "error": error.map { .string("\($0)") } ?? .null,
+      "committed": .int(Int(clamping: committed)),
+      "shipped": shipped.map { .int(Int(clamping: $0)) } ?? .null,
+      "waitingBytes": .int(waitingBytes),
+    ])
+  }
+}
