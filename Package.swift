@@ -100,6 +100,7 @@ let tests: [(folder: String, targets: [Tests])] = [
     "Sharing",
     [
       ("LarchMirrorTests", [], []),
+      ("LarchSharedStoreTests", ["LarchInspection"], []),
       ("LarchOutboxTests", child + ["LarchInspection", "CLMDB"], []),
       ("LarchFollowerTests", child + ["LarchInspection"], []),
       (

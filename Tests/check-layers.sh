@@ -36,16 +36,17 @@ Store/Associations: Keeping Opening Querying Saving Transactions
 Store/AsyncWriting: Opening Transactions
 Store/Deleting: Querying Saving Transactions
 Store/Files: Opening Transactions
-Store/Following: AsyncWriting Files Migrations Opening Transactions
+Store/Following: AsyncWriting Files Migrations Mirroring Opening Sharing Transactions
 Store/Grouping: Keeping Querying Transactions
 Store/Integrity: Associations Files Opening Transactions
 Store/Keeping: Grouping Querying Transactions
-Store/Mirroring: Files Migrations Opening Transactions
+Store/Mirroring: Files Migrations Opening Sharing Transactions
 Store/Migrations: Integrity Opening Querying Saving Transactions
 Store/Observing: Grouping Keeping Opening Querying Transactions
-Store/Opening: AsyncWriting Files Integrity Migrations Mirroring Querying Saving Transactions
+Store/Opening: AsyncWriting Files Following Integrity Migrations Mirroring Querying Saving Sharing Transactions
 Store/Querying: Deleting Keeping Opening Saving Transactions
 Store/Saving: Associations Deleting Querying Transactions
+Store/Sharing: AsyncWriting Files Following Migrations Mirroring Opening Transactions
 Store/Statistics: Opening Transactions
 Store/Units: AsyncWriting Deleting Opening Querying Saving Transactions
 Store/Transactions: AsyncWriting Opening Querying Saving
@@ -57,12 +58,13 @@ Execution/Running: Filters Related Rows Sorting
 Execution/Sorting: Filters Related Rows
 LMDB/Access: Environment
 LMDB/CommitLog: Access Environment Files Outbox Writing
-LMDB/Environment: Access CommitLog Files Observing Outbox Reading Writing
+LMDB/Environment: Access CommitLog Files Observing Outbox Reading Sharing Writing
 LMDB/Files: Access Environment
 LMDB/Observing: Access Environment Files Reading
-LMDB/Outbox: Access CommitLog Environment Files Reading Writing
+LMDB/Outbox: Access CommitLog Environment Files Reading Sharing Writing
 LMDB/Reading: Access Environment Files
-LMDB/Writing: Access CommitLog Environment Files Outbox Reading
+LMDB/Sharing: Access Environment Files Outbox Reading Writing
+LMDB/Writing: Access CommitLog Environment Files Outbox Reading Sharing
 Coding/Codable: Evolution Format Memberwise TypeFacts
 Coding/Evolution: Codable Format TypeFacts
 Coding/Format: Codable Evolution TypeFacts

@@ -37,6 +37,8 @@ package final class MemoryServer: @unchecked Sendable {
   /// The calls that were made, without `wait`.
   private var counted = 0
   private var isDown = false
+  /// The client whose turn it is.
+  fileprivate var turn: ObjectIdentifier?
 
   package init(seed: UInt64 = 0, faults: Faults = Faults()) {
     random = SeededGenerator(seed: seed)
@@ -72,6 +74,10 @@ package final class MemoryServer: @unchecked Sendable {
     LarchError(.unavailable, what) { $0.detail = "memory" }
   }
 
+  private func notSent(_ what: StaticString) -> LarchError {
+    LarchError(.unavailable, what, underlying: CallNotSent()) { $0.detail = "memory" }
+  }
+
   /// Makes a call, with faults.
   fileprivate func call<T>(
     isAppend: Bool = false, _ body: (inout MemoryLogContents?) throws -> T
@@ -79,13 +85,13 @@ package final class MemoryServer: @unchecked Sendable {
     changed.lock()
     defer { changed.unlock() }
     counted += 1
-    if isDown { throw unavailable("The server cannot be reached.") }
+    if isDown { throw notSent("The server cannot be reached.") }
     if happens(faults.delayed) {
       changed.unlock()
       usleep(UInt32.random(in: 0..<2000))
       changed.lock()
     }
-    if happens(faults.refused) { throw unavailable("The server refused the call.") }
+    if happens(faults.refused) { throw notSent("The server refused the call.") }
     var result = try body(&log)
     if isAppend, happens(faults.doubled) { result = try body(&log) }
     changed.broadcast()
@@ -103,18 +109,23 @@ package final class MemoryServer: @unchecked Sendable {
 /// A client of a `MemoryServer`.
 package final class MemoryLog: SharedLog, @unchecked Sendable {
   private let server: MemoryServer
-  /// Guarded by the server's condition.
+  // Guarded by the server's condition.
   private var isClosed = false
+  private var counted = 0
 
   package init(_ server: MemoryServer) { self.server = server }
 
   package var name: String { "memory" }
+
+  /// The calls of this client so far, without those that wait.
+  package var calls: Int { server.changed.withLock { counted } }
 
   private func call<T>(
     isAppend: Bool = false, _ body: (inout MemoryLogContents?) throws -> T
   ) throws -> T {
     try server.call(isAppend: isAppend) { log in
       try checkOpen()
+      counted += 1
       return try body(&log)
     }
   }
@@ -147,6 +158,7 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
 
   package func append(_ entries: [LogEntry]) throws -> Bool {
     let appendsAnywhere = server.appendsAnywhere
+    defer { endTurn() }
     return try call(isAppend: true) { log in
       var contents = try begun(log)
       let result = contents.append(entries, anywhere: appendsAnywhere)
@@ -157,6 +169,31 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
 
   package func tail(after place: LogPlace, limit: Int) throws -> LogTail {
     try call { try begun($0).tail(after: place, limit: limit) }
+  }
+
+  package func takeTurn(after place: LogPlace, limit: Int) throws -> LogTail {
+    let end = Date(timeIntervalSinceNow: 5)
+    try server.changed.withLock {
+      while let holder = server.turn, holder != ObjectIdentifier(self) {
+        try checkOpen()
+        // Somebody hangs: it goes on without a turn.
+        if !server.changed.wait(until: end) { break }
+      }
+      server.turn = ObjectIdentifier(self)
+    }
+    do { return try tail(after: place, limit: limit) } catch {
+      // The connection is lost, and the turn with it.
+      endTurn()
+      throw error
+    }
+  }
+
+  package func endTurn() {
+    server.changed.withLock {
+      guard server.turn == ObjectIdentifier(self) else { return }
+      server.turn = nil
+      server.changed.broadcast()
+    }
   }
 
   package func wait(after position: UInt64, seconds: Double) throws {
@@ -194,6 +231,7 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
   package func close() {
     server.changed.withLock {
       isClosed = true
+      if server.turn == ObjectIdentifier(self) { server.turn = nil }
       server.changed.broadcast()
     }
   }

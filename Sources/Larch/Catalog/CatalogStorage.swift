@@ -32,6 +32,8 @@ package struct CatalogStorage: Sendable {
     case collection(String)
     /// The highest id of a record that was deleted since.
     case highestDeletedID(UInt32)
+    /// The first id of a shared store that no process has claimed.
+    case claimedIDs(UInt32)
     /// The progress of an index build: the last id in the index.
     case buildProgress(UInt32)
     case association(String)
@@ -53,6 +55,7 @@ package struct CatalogStorage: Sendable {
       case .counters: Array("counters".utf8)
       case .collection(let name): Key.collectionPrefix + Array(name.utf8)
       case .highestDeletedID(let id): Array("deleted/\(id)".utf8)
+      case .claimedIDs(let id): Array("claimed/\(id)".utf8)
       case .buildProgress(let id): Array("progress/\(id)".utf8)
       case .association(let key): Key.associationPrefix + Array(key.utf8)
       case .migration(let name): Key.migrationPrefix + Array(name.utf8)
@@ -147,6 +150,17 @@ extension CatalogStorage {
     _ id: Int64, of collection: UInt32, in transaction: LMDBTransaction
   ) throws {
     try setInteger(.highestDeletedID(collection), to: id, in: transaction)
+  }
+
+  /// The first id of a shared store that no process has claimed.
+  func firstUnclaimedID(_ collection: UInt32, in transaction: LMDBTransaction) throws -> Int64 {
+    try integer(.claimedIDs(collection), in: transaction) ?? 1
+  }
+
+  func setFirstUnclaimedID(
+    _ id: Int64, of collection: UInt32, in transaction: LMDBTransaction
+  ) throws {
+    try setInteger(.claimedIDs(collection), to: id, in: transaction)
   }
 
   /// Returns the next number for a collection or an index, and reserves it.

@@ -126,3 +126,12 @@ private struct Reader {
     return Int(T(littleEndian: word.loadUnaligned(as: T.self)))
   }
 }
+
+extension ChangeRecord {
+  /// The record of a commit that changed nothing.
+  package static var nothing: [UInt8] {
+    var bytes: [UInt8] = []
+    withUnsafeBytes(of: version.littleEndian) { bytes += $0 }
+    return bytes + [UInt8](repeating: 0, count: headerSize - bytes.count)
+  }
+}

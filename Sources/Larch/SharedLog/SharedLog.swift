@@ -7,7 +7,8 @@
 /// The order of commits is decided here and nowhere else: `append` succeeds only at the place after the
 /// newest entry. All methods may be called from any thread, and each blocks until the server has
 /// answered. An error of the server is a `LarchError`: `.unavailable` where a later attempt may succeed.
-/// After an error, an append may have happened; the same append again tells.
+/// After an error, an append may have happened, unless the error's cause is `CallNotSent`; the same append
+/// again tells, as long as no other entry follows.
 package protocol SharedLog: AnyObject, Sendable {
   /// Where the log is, for messages. It contains no password.
   var name: String { get }
@@ -57,6 +58,16 @@ package protocol SharedLog: AnyObject, Sendable {
   ///
   /// - Returns: the place of the state.
   func fold(through position: UInt64, olderThan seconds: Double) throws -> LogPlace
+
+  /// Waits until no other client has a turn, takes it, and reads the entries after a place: one call of
+  /// the server, as `tail`. The turn ends with the next `append`, with `endTurn`, and with the connection.
+  ///
+  /// Clients that lose their places to each other take turns, so that none of them loses forever. A
+  /// server may give up the wait after a while, and answer without a turn.
+  func takeTurn(after place: LogPlace, limit: Int) throws -> LogTail
+
+  /// Ends the turn, if the client has one.
+  func endTurn()
 
   /// Ends calls that wait, and closes the connections. Later calls throw `.closed`.
   func close()

@@ -185,6 +185,9 @@ extension LarchError.Code {
   public static let logNotFound = Self(rawValue: "log_not_found")
   /// The server cannot be reached now; a later attempt may succeed.
   public static let unavailable = Self(rawValue: "unavailable")
+  /// The server did not say whether a write of a shared store has happened; `Store.outcome(of:)` tells
+  /// once it is known.
+  public static let commitUnknown = Self(rawValue: "commit_unknown")
   /// The server refuses the program: its name, its password, its rights, or its certificate.
   public static let serverRefused = Self(rawValue: "server_refused")
   /// The store and its log on the server do not have the same past.

@@ -78,7 +78,7 @@ package final class ShapeTable {
   }
 
   /// Forgets the shapes after `count`: the transaction that made them was rolled back.
-  func truncate(to newCount: Int) {
+  package func truncate(to newCount: Int) {
     guard newCount < count else { return }
     shapes.removeLast(count - newCount)
     count = newCount

@@ -37,6 +37,7 @@ extension LMDBEnvironment {
     try checkWritable()
     if readers.isReading(ThreadIdentity.current) { throw ownReadError() }
     try withWriteLock {
+      try checkNotShared()
       let purpose = outbox.purpose
       defer { outbox.purpose = purpose }
       let header = Result { try outboxHeader() }
@@ -47,7 +48,7 @@ extension LMDBEnvironment {
       while true {
         outbox.purpose = isFollower || isDamaged ? .upkeep : .ordinary
         if try attemptToReplace(isFollower ? { _ in false } : prepare, announce, fill) { return }
-        try grow()
+        try makeWay()
       }
     }
   }

@@ -128,6 +128,8 @@ package final class LMDBEnvironment: @unchecked Sendable {
   var currentDurability = LMDBDurability.durable
   /// The log of small commits; nil if they are not logged.
   var commitLog: CommitLog?
+  /// The number of write transactions that were begun, including those that were undone.
+  package internal(set) var attempts = 0
   /// What is known of the outbox of the file.
   let outbox = Outbox()
   /// Records the running write, if its commit is logged or goes into the outbox.

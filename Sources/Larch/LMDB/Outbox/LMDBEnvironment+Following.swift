@@ -27,7 +27,7 @@ extension LMDBEnvironment {
 
   private func applyOnce(_ entries: [LogEntry]) throws -> LogPlace {
     try changeOutbox { header, tree, transaction, write in
-      guard let known = header, known.role == .follower else {
+      guard let known = header, known.role == .follower || known.role == .shared else {
         throw LarchError(
           .unsuitableFile, "The store is no follower, so it cannot take the commits of another one."
         ) { $0.path = path }

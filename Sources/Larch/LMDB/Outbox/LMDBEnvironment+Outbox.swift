@@ -223,7 +223,7 @@ extension LMDBEnvironment {
       while true {
         let (attempt, value) = try attempt(body)
         if try attempt.commit(min(.relaxed, options.durability)) { return value }
-        try grow()
+        try makeWay()
       }
     }
   }

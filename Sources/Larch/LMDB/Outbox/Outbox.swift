@@ -34,6 +34,13 @@ final class Outbox {
   /// What the header will be after the commit.
   private var pending: OutboxHeader??
 
+  /// Where a copy of a shared store puts its commits; nil for all other stores.
+  var order: CommitOrder?
+  /// Why the running write must run again.
+  var obstacle: WriteObstacle?
+  /// The entry of the running commit, once it is in the log.
+  var appended: LogEntry?
+
   /// Forgets what is known of a file.
   func reset() {
     provenSnapshot = .max
@@ -109,7 +116,9 @@ extension LMDBEnvironment {
     let id = transaction.id
     outbox.begin()
     if !outbox.isProven(for: id), try !lookThrough(transaction, id) { return false }
-    if let role = outbox.header?.role, role != .writer, outbox.purpose == .ordinary {
+    if let role = outbox.header?.role, role != .writer, role != .shared,
+      outbox.purpose == .ordinary
+    {
       throw refusal(role)
     }
     return true
@@ -175,18 +184,19 @@ extension LMDBEnvironment {
   private func addEntry(_ transaction: LMDBTransaction) throws {
     guard let tree = outbox.tree, var header = outbox.header else { throw OutboxHandleMissing() }
     let write = OutboxWrite(transaction, recorder: commitLog == nil ? nil : recorder)
+    if header.role == .shared { return try appendShared(header, tree, transaction, by: write) }
     if header.isPaused {
       guard recorder.operations > 0 || recorder.isLarge else { return }
       header.moveUnrecorded()
     } else if recorder.isLarge {
-      guard outbox.isIndivisible else { throw tooLarge() }
+      guard outbox.isIndivisible else { throw outboxEntryTooLarge() }
       try restart(&header, tree, "A commit was too large for the outbox", by: write)
       header.moveUnrecorded()
     } else if recorder.operations == 0 {
       return
     } else {
       guard let changes = recorder.changes(), changes.count <= outbox.entryLimit else {
-        throw tooLarge()
+        throw outboxEntryTooLarge()
       }
       let entry = LogEntry(after: header.place, random: header.random, changes: changes)
       header.place = entry.place
@@ -218,7 +228,7 @@ extension LMDBEnvironment {
       })
   }
 
-  private func tooLarge() -> LarchError {
+  func outboxEntryTooLarge() -> LarchError {
     LarchError(
       .commitTooLarge,
       "The write changes more than one entry of the mirror's log can hold; write in smaller batches."

@@ -6,6 +6,8 @@ package enum OutboxRole: UInt8, Sendable {
   case follower = 2
   /// Another store continues its log. Nothing may be written.
   case superseded = 3
+  /// A copy of a store that several programs write: each commit takes its place in the log first.
+  case shared = 4
 }
 
 /// The first entry of the outbox: which store it is, and how far it is.

@@ -16,6 +16,9 @@ internal import Foundation
 ///
 /// The next commit writes the ids that were assigned and undone to the file (`WriteContext`).
 ///
+/// In a copy of a shared store, whose other copies are on other machines, locks are no help: there ids come
+/// from blocks (`IDBlocks`).
+///
 /// Unchecked, since only the thread that has the write lock uses it, or the one that closes the
 /// environment when nobody else does.
 final class IDAllocator: @unchecked Sendable {
@@ -23,12 +26,12 @@ final class IDAllocator: @unchecked Sendable {
   /// record with the highest possible id does not use up the rest.
   static let limit: Int64 = 1 << 62
 
-  private struct Sequence {
+  struct Sequence {
     /// The next id; it never decreases.
     var next: Int64 = 1
     /// The highest id that was assigned, or 0.
     var assigned: Int64 = 0
-    /// The bytes of the ids from `next` to here are locked.
+    /// The bytes of the ids from `next` to here are locked; or the end of the block.
     var end: Int64 = 0
     /// The number of ids to lock at a time; it grows with each time in a transaction.
     var step: Int64 = 1
@@ -38,7 +41,10 @@ final class IDAllocator: @unchecked Sendable {
     var epoch = 0
   }
 
-  private var sequences: [UInt32: Sequence] = [:]
+  /// By collection. Changed by the extension for blocks too.
+  var sequences: [UInt32: Sequence] = [:]
+  /// The blocks of a copy of a shared store; nil for all other files.
+  var blocks: IDBlocks?
   /// The assigned ids that belong to no record.
   let undone: UndoneIDs
   /// The file whose bytes are locked.
@@ -76,6 +82,7 @@ final class IDAllocator: @unchecked Sendable {
     }
     undone.begin()
     isStoringUndone = false
+    blocks?.begin()
   }
 
   /// Called after a commit.
@@ -84,6 +91,7 @@ final class IDAllocator: @unchecked Sendable {
     isPending = false
     undone.commit()
     if isStoringUndone { hasUndone = false }
+    blocks?.commit()
   }
 
   /// Notes that ids of the running transaction were undone, all or some of them.
@@ -125,7 +133,8 @@ final class IDAllocator: @unchecked Sendable {
   func assign(_ collection: UInt32) throws(LMDBError) -> Int64? {
     var sequence = sequences[collection] ?? Sequence()
     if sequence.next >= sequence.end {
-      guard try claim(&sequence, of: collection) else { return nil }
+      guard try blocks == nil ? claim(&sequence, of: collection) : take(&sequence, of: collection)
+      else { return nil }
     }
     let id = sequence.next
     if sequence.epoch != undone.epoch {
@@ -145,13 +154,14 @@ final class IDAllocator: @unchecked Sendable {
   /// Notes an id that the program chose itself.
   func noteUsed(_ id: Int64, _ collection: UInt32) {
     undone.noteSaved(id, collection)
+    if blocks != nil { return skip(id...id, of: collection) }
     guard id < Self.limit, id >= sequences[collection]?.next ?? 1 else { return }
     sequences[collection, default: Sequence()].next = id + 1
   }
 
   /// Releases the locks for ids that were not assigned, so that others can use them.
   func release(_ collection: UInt32) {
-    guard let sequence = sequences[collection], sequence.end > sequence.next else { return }
+    guard blocks == nil, let sequence = sequences[collection], sequence.end > sequence.next else { return }
     sequences[collection]?.end = sequence.next
     unlock(sequence.next..<sequence.end, of: collection)
   }

@@ -18,6 +18,7 @@ extension LMDBEnvironment {
 
   /// Releases the write lock.
   func releaseWriteLock() {
+    outbox.order?.endTurn()
     if writeQueue.unlock() { LMDBRegistry.shared.finishClosing(self) }
   }
 

@@ -32,7 +32,7 @@ extension LMDBEnvironment {
       while true {
         let (attempt, value) = try attempting()
         if try attempt.commit(durability ?? options.durability) { return value }
-        try grow()
+        try makeWay()
       }
     }
   }
@@ -45,7 +45,7 @@ extension LMDBEnvironment {
     while true {
       let attempt = try beginWrite()
       if let value = try attempt.run(body) { return (attempt, value) }
-      try grow()
+      try makeWay()
     }
   }
 
@@ -64,9 +64,11 @@ extension LMDBEnvironment {
     map.wasFull = false
     do { try recordInOutbox(transaction) } catch {
       transaction.abort()
-      if map.wasFull { return false }
+      if map.wasFull || outbox.obstacle == .placeLost { return false }
       throw translated(error)
     }
+    // What is in the log is durable: the copy only must stay whole.
+    let durability = outbox.appended == nil ? durability : min(durability, .relaxed)
     let isObserved = transaction.isObserved
     let changed = isObserved ? changedRecords(in: transaction) : nil
     defer { if isObserved { changes.didEndCommit() } }
@@ -78,6 +80,7 @@ extension LMDBEnvironment {
         try transaction.commit()
       }
     } catch {
+      if let entry = outbox.appended { return try finishAppended(entry, error, id: id) }
       if map.wasFull { return false }
       let failure = afterFailedCommit(error, id: id)
       // It may have reached the file nevertheless.
@@ -90,11 +93,32 @@ extension LMDBEnvironment {
         })
       throw failure
     }
+    if outbox.appended != nil { tellOrder() }
     ids.commit()
     guard afterCommit(id, durability) else { return true }
     outbox.didCommit(id)
     if let place = outbox.header?.place { recentPlaces.note(place, after: id) }
     changes.publish(changed, transaction: id, hadLog: isObserved)
+    return true
+  }
+
+  @inline(never)
+  private func tellOrder() {
+    if let entry = outbox.appended { outbox.order?.didCommit(entry) }
+    outbox.appended = nil
+  }
+
+  /// Ends a commit that is in the log, but failed in this copy.
+  @inline(never)
+  private func finishAppended(
+    _ entry: LogEntry, _ error: LMDBError, id: UInt64
+  ) throws -> Bool {
+    let wasFull = map.wasFull
+    let failure: any Error = wasFull ? error : afterFailedCommit(error, id: id)
+    tellOrder()
+    // Its ids are those of records now.
+    ids.commit()
+    try takeIn(entry, wasFull: wasFull, failure)
     return true
   }
 
@@ -153,6 +177,10 @@ extension LMDBEnvironment {
   /// Begins a write with the write lock held, whatever state others have left the environment in.
   func beginWrite() throws -> WriteAttempt {
     ids.begin()
+    attempts &+= 1
+    if let order = outbox.order, order.wantsTurn, outbox.purpose == .ordinary {
+      try catchUp(takesTurn: true)
+    }
     var isRecovered = false
     while true {
       let current: OpaquePointer

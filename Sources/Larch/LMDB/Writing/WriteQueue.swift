@@ -105,15 +105,20 @@ final class WriteQueue: @unchecked Sendable {
   ///
   /// Releasing the lock would not work: another thread could get it.
   func lending<T>(_ body: () throws -> T) rethrows -> T {
-    setLent(true)
-    defer { setLent(false) }
+    let wasLent = setLent(true)
+    defer { setLent(wasLent) }
     return try body()
   }
 
-  private func setLent(_ isLent: Bool) {
+  /// Returns what it was before.
+  @discardableResult
+  private func setLent(_ isLent: Bool) -> Bool {
     mutex.lock()
-    self.isLent = isLent
-    mutex.unlock()
+    defer {
+      self.isLent = isLent
+      mutex.unlock()
+    }
+    return self.isLent
   }
 
   // MARK: Tickets that are taken before their thread is there

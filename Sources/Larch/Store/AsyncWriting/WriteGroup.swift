@@ -121,7 +121,7 @@ final class WriteGroup {
     isBroken = false
     var growth = Verdict.again
     if isFull || roomless != nil {
-      do { try environment.grow() } catch { growth = .failed(error) }
+      do { try environment.makeWay() } catch { growth = .failed(error) }
       if isFull { verdict = growth }
     }
     for member in members { member.end(verdict) }

@@ -26,11 +26,13 @@ enum FollowedCopy {
 
   /// Makes a copy where no file is.
   ///
-  /// - Parameter isStopped: asked now and then; the copy is given up if it returns true.
+  /// - Parameters:
+  ///   - role: what the copy is for.
+  ///   - isStopped: asked now and then; the copy is given up if it returns true.
   /// - Returns: the place of the copy.
   static func make(
     at path: String, from log: any SharedLog, _ options: Store.Options,
-    isStopped: @escaping () -> Bool = { false }
+    role: OutboxRole = .follower, isStopped: @escaping () -> Bool = { false }
   ) throws -> LogPlace {
     guard try log.head() != nil else { throw nothingThere(log.name) }
     let file = try StateFile(at: path)
@@ -39,8 +41,9 @@ enum FollowedCopy {
       if isStopped() { throw LarchError.closed(path) }
     }
     let place = try log.state(into: writer)
-    try file.complete(
-      OutboxHeader(role: .follower, identity: OutboxHeader.newIdentity(), place: place))
+    var header = OutboxHeader(role: role, identity: OutboxHeader.newIdentity(), place: place)
+    header.needsFirstCopy = false
+    try file.complete(header)
     writer.report()
     return place
   }
@@ -109,7 +112,7 @@ extension FollowingWork {
     let next = environment.path + "-next"
     // A leftover: who makes one has the claim on the copy, and only one has that.
     _ = try Store.destroy(at: next)
-    let place = try FollowedCopy.make(at: next, from: log, options) { [self] in
+    let place = try FollowedCopy.make(at: next, from: log, options, role: role) { [self] in
       mayStop && isStopping
     }
     defer { _ = try? Store.destroy(at: next) }
@@ -117,6 +120,8 @@ extension FollowingWork {
     let source = try PageFile(path: next)
     try environment.withUpkeep {
       try environment.writeQueue.lending { try replace(with: source, insteadOf: old) }
+      // Claims that the log has lost count no more.
+      environment.ids.forgetBlocks()
     }
     change { status in
       status.position = place.position

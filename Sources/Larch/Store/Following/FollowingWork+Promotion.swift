@@ -107,12 +107,3 @@ extension LogEntry {
   /// Whether it changes nothing: only a promotion appends such an entry.
   var isPromotion: Bool { changes == ChangeRecord.nothing }
 }
-
-extension ChangeRecord {
-  /// The record of a commit that changed nothing.
-  static var nothing: [UInt8] {
-    var bytes: [UInt8] = []
-    withUnsafeBytes(of: version.littleEndian) { bytes += $0 }
-    return bytes + [UInt8](repeating: 0, count: headerSize - bytes.count)
-  }
-}

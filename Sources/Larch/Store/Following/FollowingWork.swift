@@ -18,6 +18,8 @@ final class FollowingWork: @unchecked Sendable {
   let environment: LMDBEnvironment
   let serverLog: ServerLog
   let options: Store.Options
+  /// `.follower`, or `.shared`: then this process may write the copy too.
+  let role: OutboxRole
   let arrivals = Arrivals()
   private let state: Locked<State>
   /// Signalled when the thread shall end, and when it has.
@@ -26,6 +28,9 @@ final class FollowingWork: @unchecked Sendable {
   // Used by the thread only.
   private var claim: FollowClaim?
   private var asked = MonotonicTime(nanoseconds: 0)
+  /// Whether the log may have entries that the copy lacks.
+  private var mustAsk = true
+  private var nextFold = MonotonicTime.now
 
   private struct State {
     var status: Follower.Status
@@ -39,11 +44,15 @@ final class FollowingWork: @unchecked Sendable {
     var questions: (any SharedLog)?
   }
 
-  init(_ environment: LMDBEnvironment, _ serverLog: ServerLog, _ options: Store.Options) throws {
+  init(
+    _ environment: LMDBEnvironment, _ serverLog: ServerLog, _ options: Store.Options,
+    role: OutboxRole = .follower
+  ) throws {
+    self.role = role
     self.environment = environment
     self.serverLog = serverLog
     self.options = options
-    let place = try environment.followedPlace()
+    let place = try environment.followedPlace(role)
     arrivals.note([place])
     var first = State(
       status: Follower.Status(
@@ -68,6 +77,8 @@ final class FollowingWork: @unchecked Sendable {
     guard mayStart else { return }
     let thread = Thread { [self] in run() }
     thread.name = "larch.following"
+    // Applying needs little, and a process may follow thousands of stores.
+    thread.stackSize = 512 << 10
     thread.start()
   }
 
@@ -108,6 +119,7 @@ final class FollowingWork: @unchecked Sendable {
         failures = 0
       } catch {
         if isStopping { break }
+        mustAsk = true
         note(error)
         pause(Self.pauses[min(failures, Self.pauses.count - 1)])
         failures += 1
@@ -137,18 +149,69 @@ final class FollowingWork: @unchecked Sendable {
     let log = try client()
     claim = try environment.followClaim(claim)
     guard claim != nil else { return try lookOn(log) }
-    let here = try environment.followedPlace()
+    let here = try environment.followedPlace(role)
+    if !mustAsk { return try wait(for: log, after: here) }
     switch try log.tail(after: here, limit: Self.batchBytes) {
     case .entries(let entries):
       noteContact(newest: entries.last?.place ?? here)
-      if entries.isEmpty {
-        try log.wait(after: here.position, seconds: 5)
-      } else {
-        try apply(entries)
-      }
+      mustAsk = !entries.isEmpty
+      try apply(entries)
+      if role == .shared { try foldNowAndThen(log, here) }
     case .cut: try copyAnew(.cut, from: log, insteadOf: here)
     case .diverged: try copyAnew(.diverged, from: log, insteadOf: here)
     }
+  }
+
+  private func wait(for log: any SharedLog, after here: LogPlace) throws {
+    try log.wait(after: here.position, seconds: 5)
+    // Of a shared store, mostly the copy's own commits end the wait, and then nothing need be asked.
+    for _ in 0..<100 where environment.isSharedCommitRunning { usleep(200) }
+    mustAsk = try environment.followedPlace(role).position == here.position
+  }
+
+  /// Brings the state of the log of a shared store up to what is older than its history. Any of the
+  /// servers may do so, and each at times of its own, so that mostly one does.
+  private func foldNowAndThen(_ log: any SharedLog, _ here: LogPlace) throws {
+    let now = MonotonicTime.now.nanoseconds
+    guard now >= nextFold.nanoseconds else { return }
+    nextFold = MonotonicTime(nanoseconds: now &+ .random(in: 5_000_000_000...30_000_000_000))
+    _ = try log.fold(through: here.position, olderThan: serverLog.history.inSeconds)
+  }
+
+  /// Brings the copy to the newest place of the log, or makes it anew, before the thread is started.
+  ///
+  /// - Returns: false if the server cannot be reached.
+  func settleBeforeStart(within seconds: Double) throws -> Bool {
+    let end = MonotonicTime.after(.seconds(seconds))
+    let log = try client()
+    defer { claim = nil }
+    do {
+      while true {
+        claim = try environment.followClaim(claim)
+        let here = try environment.followedPlace(role)
+        switch try log.tail(after: here, limit: Self.batchBytes) {
+        case .entries(let entries):
+          noteContact(newest: entries.last?.place ?? here)
+          if entries.isEmpty { return true }
+          try apply(entries)
+        case .cut where claim != nil: try copyAnew(.cut, from: log, insteadOf: here)
+        case .diverged where claim != nil: try copyAnew(.diverged, from: log, insteadOf: here)
+        case .cut, .diverged:
+          // Another process makes the copy anew.
+          guard MonotonicTime.now.nanoseconds < end.nanoseconds else { throw isBeingCopied() }
+          Thread.sleep(forTimeInterval: 0.02)
+        }
+      }
+    } catch let error as LarchError where error.code == .unavailable {
+      note(error)
+      return false
+    }
+  }
+
+  private func isBeingCopied() -> LarchError {
+    LarchError(
+      .busy, "Another process makes the copy anew, since the log has cut or lost what it needs."
+    ) { $0.path = environment.path }
   }
 
   /// The client of the thread; a new one after it was stopped.
@@ -170,7 +233,12 @@ final class FollowingWork: @unchecked Sendable {
     while !rest.isEmpty {
       if mayStop, isStopping { return }
       let batch = rest.prefix(Self.batchCount)
-      try environment.apply(Array(batch))
+      // Commits of a shared copy may have been faster.
+      if role == .shared {
+        try environment.applyMissing(Array(batch))
+      } else {
+        try environment.apply(Array(batch))
+      }
       rest = rest.dropFirst(batch.count)
       arrived(batch.map(\.place))
     }
@@ -178,13 +246,19 @@ final class FollowingWork: @unchecked Sendable {
 
   func arrived(_ places: [LogPlace]) {
     guard let newest = places.last else { return }
-    change { $0.position = newest.position }
-    arrivals.note(places)
+    // Two threads bring a shared copy forward.
+    let isNews = state.withLock { state in
+      guard role != .shared || newest.position > state.status.position else { return false }
+      state.status.position = newest.position
+      state.status.newestPosition = max(state.status.newestPosition ?? 0, newest.position)
+      return true
+    }
+    if isNews { arrivals.note(places) }
   }
 
   /// Another store applies the log: this one notes what the file has.
   private func lookOn(_ log: any SharedLog) throws {
-    let here = try environment.followedPlace()
+    let here = try environment.followedPlace(role)
     if here.position != status.position { arrived([here]) }
     change { $0.activity = .waiting }
     let now = MonotonicTime.now

@@ -94,10 +94,13 @@ extension Store {
   }
 
   /// What keeps this store like the log of another one; nil if it follows none
-  /// (``init(following:copy:for:options:)``).
+  /// (``init(following:copy:for:options:)``). A shared store has one too, which applies what other servers
+  /// commit (``init(sharing:copy:for:migrations:options:)``).
   ///
   /// - Complexity: O(1).
-  public var follower: Follower? { following as? Follower }
+  public var follower: Follower? {
+    following as? Follower ?? companions.withLock { $0.sharedCopy?.follower }
+  }
 
   /// Makes the copy the store that writes the log, and closes this store.
   ///
@@ -137,7 +140,7 @@ extension Store {
 
   private func promoteBlocking(_ limit: Duration) throws {
     _ = try currentCatalog()
-    guard let follower else {
+    guard let follower = following as? Follower else {
       throw LarchError(
         .unsuitableFile,
         "The store follows no log, so there is nothing to promote; open the copy with `Store(following:copy:for:)`."

@@ -84,9 +84,12 @@ extension Store {
 /// What works beside a store as long as it is open.
 struct Companions: Sendable {
   var mirror: StoreMirror?
+  /// The copy of a shared store.
+  var sharedCopy: SharedCopy?
 
   /// Ends everything, before the file is closed.
   func end() {
     mirror?.end()
+    sharedCopy?.leave()
   }
 }

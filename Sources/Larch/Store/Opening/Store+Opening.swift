@@ -56,6 +56,14 @@ extension Store {
   package convenience init(
     path: String, types: [any Record.Type], options: Options, isTemporary: Bool
   ) throws {
+    #if LARCH_SHARE_EVERYTHING
+      if let log = SharedEverything.log(for: path, options) {
+        try self.init(
+          sharing: log, copy: path, types: types, options: options, isTemporary: isTemporary)
+        try SharedEverything.didOpen(path)
+        return
+      }
+    #endif
     let options = options.withChosenMessages
     let schema = try StoreSchema(types)
     try Migration.check(options.migrations)

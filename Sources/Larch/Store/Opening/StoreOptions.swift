@@ -117,6 +117,9 @@ extension Store {
     public var slowWrite: Duration? = .milliseconds(500)
     /// How long a read or a query may run before the ``log`` reports it; nil for never.
     public var slowRead: Duration? = .milliseconds(100)
+    /// How long a write of a shared store waits for the server, if it cannot be reached or does not
+    /// answer; 30 seconds by default. After that it throws `.unavailable` or `.commitUnknown`.
+    public var commitTimeout: Duration = .seconds(30)
     /// Called while an index is built at opening, with the number of finished records and of all.
     public var indexProgress: (@Sendable (IndexProgress) -> Void)?
     /// Called while a migration rewrites records at opening, with the number of finished records

@@ -24,6 +24,8 @@ final class WriteContext {
   let changes: FieldChanges
   /// The number of shapes in the file.
   private var storedShapeCount = 0
+  /// The number of shapes in the file before the running LMDB transaction, and which one that is.
+  private var provenShapes = (count: 0, attempt: 0)
   /// The current time, for ``Timestamped`` records.
   let clock: @Sendable () -> Date
 
@@ -44,8 +46,20 @@ final class WriteContext {
     context.begin(transaction)
     forgetChanges()
     ids.undone.beginWrite()
+    try beginShapes(transaction)
+  }
+
+  /// Shapes that the last transaction has added are read again: it may not have been committed, and
+  /// another program may have added others since.
+  private func beginShapes(_ transaction: LMDBTransaction) throws {
+    let attempt = context.environment.attempts
+    let isNew = attempt != provenShapes.attempt
+    if isNew, storedShapeCount > provenShapes.count {
+      context.shapes.truncate(to: provenShapes.count)
+    }
     storedShapeCount = try context.catalog.storage.shapeCount(in: transaction)
     context.shapes.setCount(storedShapeCount)
+    if isNew { provenShapes = (storedShapeCount, attempt) }
   }
 
   /// Writes everything that is still pending, so that the transaction can be committed.
@@ -55,7 +69,8 @@ final class WriteContext {
     try maintainer.flush()
     try storeShapes()
     try storeDeclarations()
-    if ids.hasUndone { noteUndone() }
+    // Of a shared store, the log says which ids are claimed.
+    if ids.blocks != nil { try claimReserves() } else if ids.hasUndone { noteUndone() }
     try storeHighestRetiredIDs()
     if !checkedCollections.isEmpty { releaseIDs() }
   }
@@ -184,6 +199,7 @@ final class WriteContext {
     let number = collection.stored.id
     if !checkedCollections.contains(number) {
       let transaction = try context.transaction()
+      if ids.blocks != nil { return try firstID(in: collection, transaction) }
       let known = max(
         try Self.highestID(in: collection.records, transaction),
         try Self.noted(context.catalog.storage.highestDeletedID(number, in: transaction)),
@@ -192,12 +208,18 @@ final class WriteContext {
       checkedCollections.insert(number)
     }
     guard let id = try ids.assign(number) else {
+      if ids.blocks != nil { throw noBlock(for: collection) }
       throw LarchError(
         .idTooLong, "All ids of the collection are used up; assign ids yourself."
       ) { $0.collection = collection.stored.name }
     }
     return id
   }
+
+  func noteChecked(_ collection: UInt32) { checkedCollections.insert(collection) }
+
+  /// Whether this transaction has assigned ids in a collection.
+  func hasAssigned(in collection: UInt32) -> Bool { checkedCollections.contains(collection) }
 
   /// Notes the id of a record that is saved with an id: the program may have chosen it.
   func noteUsed(_ id: Int64, in collection: CollectionHandle) {

@@ -1,0 +1,17 @@
+// Turns are for fairness only: who has the next place is decided by `append` alone. So a log without
+// them is still right, and a client that ends in its turn does no harm.
+
+extension SharedLog {
+  package func takeTurn(after place: LogPlace, limit: Int) throws -> LogTail {
+    try tail(after: place, limit: limit)
+  }
+
+  package func endTurn() {}
+}
+
+/// Why an error `.unavailable` came, if it is certain that the server did not get the call.
+package struct CallNotSent: Error, CustomStringConvertible {
+  package init() {}
+
+  package var description: String { "the server was not reached" }
+}
