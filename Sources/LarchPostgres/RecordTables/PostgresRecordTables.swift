@@ -18,7 +18,9 @@ package final class PostgresRecordTables: RecordTables {
   package var name: String { "\(server.name), schema \(names.schema)" }
 
   /// - Parameter schema: where the tables are; it is made if it is missing.
-  package init(_ address: String, schema: String, _ options: PostgresOptions = PostgresOptions()) throws {
+  package init(_ address: String, schema: String, _ options: PostgresOptions = PostgresOptions())
+    throws
+  {
     guard !schema.isEmpty, schema.utf8.count <= 63, !schema.contains("\0") else {
       throw LarchError(
         .invalidAddress, "The name of a schema has 1 to 63 bytes, of which none is zero."

@@ -40,7 +40,7 @@ struct SQLColumns {
   /// PostgreSQL's limit is 1,600; what is beyond is in the record.
   private static let limit = 1500
 
-  /// `id, (…) AS name, …, record`
+  /// `id, … AS name, …, record`
   var list: String {
     var names = SQLNames(reserved: ["id", "record"])
     let fields = columns.prefix(Self.limit).map { column in
@@ -68,14 +68,31 @@ struct SQLColumns {
       return
         "CASE \(type) WHEN 'number' THEN CASE WHEN abs((\(text))::numeric) <= 1.7976931348623157e308 AND (\(text))::numeric NOT BETWEEN -1e-300 AND 1e-300 THEN (\(text))::double precision ELSE \(small(text)) END WHEN 'object' THEN CASE \(member("$double")) WHEN 'nan' THEN 'NaN'::double precision WHEN 'inf' THEN 'Infinity' WHEN '-inf' THEN '-Infinity' END END"
     case .text: return text
-    case .time:
-      return
-        "CASE \(type) WHEN 'string' THEN CASE WHEN \(text) ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?Z$' AND \(text) !~ '^0000' THEN (\(text))::timestamptz END WHEN 'object' THEN CASE WHEN jsonb_typeof(record #> \(path(column.path + ["$date"]))) = 'number' AND abs((\(member("$date")))::numeric) < 1e11 THEN to_timestamp((\(member("$date")))::double precision + 978307200) WHEN \(member("$date")) = 'inf' THEN 'infinity'::timestamptz WHEN \(member("$date")) = '-inf' THEN '-infinity'::timestamptz END END"
+    case .time: return time(column)
     case .uuid:
       return
         "CASE WHEN \(type) = 'string' AND \(text) ~ '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' THEN (\(text))::uuid END"
     case .json: return value
     }
+  }
+
+  /// A date, as ISO 8601 text, or beyond that as an object with the seconds since 2001.
+  private static func time(_ column: CollectionTable.Column) -> String {
+    let value = "record #>> \(path(column.path))"
+    let text = "(\(value))"
+    let seconds = path(column.path + ["$date"])
+    let form =
+      "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}(\\.[0-9]+)?Z$"
+    // PostgreSQL refuses a day that the month does not have, and the year 0.
+    let lastDay =
+      "extract(day FROM make_date(substr(\(value), 1, 4)::int, substr(\(value), 6, 2)::int, 1) + interval '1 month - 1 day')"
+    let date =
+      "CASE WHEN \(text) ~ '\(form)' AND \(text) !~ '^0000' THEN CASE WHEN substr(\(value), 9, 2)::int <= \(lastDay) THEN \(text)::timestamptz END END"
+    let number = "(record #>> \(seconds))"
+    let beyond =
+      "CASE WHEN jsonb_typeof(record #> \(seconds)) = 'number' THEN CASE WHEN abs(\(number)::numeric) < 1e11 THEN to_timestamp(\(number)::double precision + 978307200) END WHEN \(number) = 'inf' THEN 'infinity'::timestamptz WHEN \(number) = '-inf' THEN '-infinity'::timestamptz END"
+    return
+      "CASE jsonb_typeof(record #> \(path(column.path))) WHEN 'string' THEN \(date) WHEN 'object' THEN \(beyond) END"
   }
 
   /// A number near zero: PostgreSQL refuses one that is smaller than any of the type.

@@ -1,0 +1,67 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+@Suite struct SharedCopyTests {
+  @Test func `of two stores on one copy one applies, and the other takes over`() async throws {
+    let sharing = try Sharing()
+    let first = try sharing.follow()
+    await eventually { first.follower?.status.newestPosition != nil }
+    let second = try sharing.follow()
+    defer { second.close() }
+    await eventually { second.follower?.status.activity == .waiting }
+    for step in 0..<10 {
+      try sharing.writer.saveAllBlocking([Note(title: "n\(step)", stars: 1)])
+      try sharing.ship()
+      let version = try sharing.writer.version
+      #expect(
+        try await second.read(.atLeast(version)) { tx in try tx.count(Note.all) } == step + 1)
+    }
+    #expect(first.follower?.status.activity == .following)
+    await eventually { second.follower?.status.commitsBehind == 0 }
+    first.close()
+    try sharing.writer.saveAllBlocking([Note(title: "last", stars: 1)])
+    try sharing.ship()
+    try await sharing.expectEqualSoon(second)
+    #expect(second.follower?.status.activity == .following)
+  }
+
+  @Test func `only one of two has the claim on a file, and each file has its own`() throws {
+    let sharing = try Sharing()
+    let follower = try sharing.follow()
+    follower.close()
+    let other = sharing.directory + "/other.larch"
+    try sharing.follow(at: other).close()
+    var first = try FollowClaim(sharing.copyPath)
+    #expect(first != nil)
+    #if os(Linux)
+      #expect(try FollowClaim(sharing.copyPath) == nil)
+    #endif
+    #expect(try FollowClaim(other) != nil)
+    first = nil
+    #expect(try FollowClaim(sharing.copyPath) != nil)
+  }
+
+  @Test func `an entry that another one has applied is not applied twice`() throws {
+    let sharing = try Sharing()
+    try sharing.writer.saveAll([Note(title: "one", stars: 1)])
+    let header = try #require(try sharing.writer.environment.outboxHeader())
+    guard
+      case .entries(let entries) = try sharing.writer.environment.outboxEntries(
+        after: header.shipped.position, limit: .max)
+    else {
+      Issue.record("no entries")
+      return
+    }
+    try sharing.ship()
+    let follower = try sharing.follow()
+    defer { follower.close() }
+    try sharing.expectEqual(follower)
+    let before = try follower.dump()
+    #expect(caught { _ = try follower.environment.apply(entries) }?.code == .diverged)
+    #expect(try follower.dump() == before)
+    #expect(try follower.version == sharing.writer.version)
+  }
+}
