@@ -10,12 +10,14 @@ cd "$root"
 # Apple's toolchain keeps it apart from the other commands.
 docc=$(command -v docc || xcrun --find docc 2>/dev/null) || fail "docc was not found; it comes with every Swift toolchain."
 
-build=(--target LarchTestSupport ${swift_flags[@]+"${swift_flags[@]}"})
 say "Building …"
-if ! log=$(swift build "${build[@]}" 2>&1); then
-  printf '%s\n' "$log" >&2
-  fail "The library did not build; the compiler's words are above."
-fi
+for built in LarchTestSupport LarchPostgres; do
+  build=(--target "$built" ${swift_flags[@]+"${swift_flags[@]}"})
+  if ! log=$(swift build "${build[@]}" 2>&1); then
+    printf '%s\n' "$log" >&2
+    fail "The library did not build; the compiler's words are above."
+  fi
+done
 products=$(swift build "${build[@]}" --show-bin-path)
 target=$(swift -print-target-info | sed -nE 's/^ *"triple": "(.*)",$/\1/p' | head -1)
 sdk=()
@@ -45,4 +47,5 @@ document() {
 
 document Larch
 document LarchTestSupport --dependency "$output/Larch.doccarchive"
+document LarchPostgres --dependency "$output/Larch.doccarchive"
 say "docc: clean, in .build/documentation"

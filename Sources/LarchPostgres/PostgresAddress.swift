@@ -11,12 +11,13 @@ struct PostgresAddress: Sendable, CustomReflectable {
     var address: String?
     var port: String?
 
-    /// Whether nobody between the program and the server can listen.
+    /// Whether nobody between the program and the server can listen: the name and the number say so.
     var isLocal: Bool {
-      let place = host ?? address ?? ""
-      return place.isEmpty || place.hasPrefix("/") || place.hasPrefix("@") || place == "localhost"
-        || place == "::1"
-        || place.hasPrefix("127.") && place.allSatisfy { $0.isNumber || $0 == "." }
+      [host, address].compactMap { $0 }.allSatisfy { place in
+        place.isEmpty || place.hasPrefix("/") || place.hasPrefix("@") || place == "localhost"
+          || place == "::1"
+          || place.hasPrefix("127.") && place.allSatisfy { $0.isNumber || $0 == "." }
+      }
     }
   }
 

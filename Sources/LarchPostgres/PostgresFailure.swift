@@ -53,10 +53,13 @@ package struct PostgresFailure: Error, CustomStringConvertible {
 
   /// The error for the program.
   ///
-  /// - Parameter log: where the log is.
-  package func error(of log: String) -> LarchError {
+  /// - Parameters:
+  ///   - log: where the log is.
+  ///   - isUnsent: whether the server certainly did not get the call.
+  package func error(of log: String, isUnsent: Bool = false) -> LarchError {
     func error(_ code: LarchError.Code, _ message: StaticString) -> LarchError {
-      LarchError(code, message, underlying: self) { context in
+      let cause: any Error = isUnsent ? CallNotSent(cause: self) : self
+      return LarchError(code, message, underlying: cause) { context in
         context.path = log
         let parts = [state, text.isEmpty ? nil : text].compactMap { $0 }
         context.detail = parts.isEmpty ? nil : parts.joined(separator: " ")

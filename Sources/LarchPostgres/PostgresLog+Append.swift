@@ -31,7 +31,7 @@ extension PostgresLog {
 
   private func appendOnce(_ batches: [Batch], _ before: [PostgresValue]) throws -> Bool {
     if batches.count == 1 { return try call { try appendFirst(batches[0], before, $0) } }
-    let isDone = try transaction { connection -> Bool? in
+    let isDone = try transaction(.changing) { connection -> Bool? in
       guard try appendFirst(batches[0], before, connection) else { return nil }
       for batch in batches.dropFirst() { try appendRest(batch, connection) }
       return true

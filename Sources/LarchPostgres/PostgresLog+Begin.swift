@@ -8,7 +8,7 @@ extension PostgresLog {
   ) throws -> Bool {
     guard place.position < Self.positionLimit else { throw beyond }
     try makeTablesIfMissing()
-    let isDone = try transaction(lock: purpose) { connection -> Bool? in
+    let isDone = try transaction(.copying, lock: purpose) { connection -> Bool? in
       let old = try era(connection)
       guard old?.newest == expected else { return nil }
       // Nobody knows of the rows before the commit, and others append to the old era meanwhile.

@@ -9,7 +9,9 @@ extension PostgresLog {
     try? removeOldEras()
     // A step at a time, so that a long fold holds nothing up, and what was done stays done.
     while true {
-      let step = try transaction(lock: purpose) { try fold(through: position, age: age, $0) }
+      let step = try transaction(.changing, lock: purpose) {
+        try fold(through: position, age: age, $0)
+      }
       guard let step else { throw neverBegun }
       if step.isLast { return step.place }
     }

@@ -2,7 +2,7 @@ package import Larch
 
 extension PostgresLog {
   package func state(into writer: any LogStateWriter) throws -> LogPlace {
-    let place = try transaction(isReading: true) { connection -> LogPlace? in
+    let place = try transaction(.reading) { connection -> LogPlace? in
       let first = try connection.runOnTables("SELECT FROM \(tables("tree")) LIMIT 1", [])
       guard first != nil, let era = try era(connection) else { throw neverBegun }
       let trees = try trees(of: era.era, connection)

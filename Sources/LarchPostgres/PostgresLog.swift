@@ -39,7 +39,7 @@ package final class PostgresLog: SharedLog {
     pq = try LibPQ.shared()
     address = try PostgresAddress(text, pq)
     self.store = store
-    self.options = options
+    self.options = options.usable
     tables = PostgresTables(schema: options.schema)
     let name = "\(address.name), store \(store)"
     self.name = name
@@ -78,30 +78,36 @@ extension PostgresLog {
   ) throws -> T {
     do {
       if wake.hasEnded { throw PostgresFailure(.closed) }
-      if let connection = idle.withLock({ $0.connections.popLast() }) {
+      var ready: PostgresConnection?
+      if let waiting = idle.withLock({ $0.connections.popLast() }) {
         do {
-          guard let beginning else { return try use(connection, body) }
-          try use(connection, returning: false) { try $0.script(beginning) }
-          return try use(connection, body)
-        } catch let failure as PostgresFailure where failure.isLost && !connection.isInTransaction {
+          guard let beginning else { return try use(waiting, body) }
+          try begin(waiting, beginning)
+          ready = waiting
+        } catch let failure as PostgresFailure where failure.isLost {
           // The server was started again since. Other idle connections are as old.
           idle.withLock { $0.connections = [] }
         }
       }
-      let connection = try PostgresConnection(to: address, options, pq, wake)
-      try check(connection)
-      return try use(connection) { connection in
-        if let beginning { try connection.script(beginning) }
-        return try body(connection)
-      }
+      if let ready { return try use(ready, body) }
+      let made = try connected()
+      try check(made)
+      if let beginning { try begin(made, beginning) }
+      return try use(made, body)
     } catch let failure as PostgresFailure {
       throw failure.error(of: name)
     }
   }
 
+  private func connected() throws -> PostgresConnection {
+    do { return try PostgresConnection(to: address, options, pq, wake) } catch {
+      guard let failure = error as? PostgresFailure else { throw error }
+      throw failure.error(of: name, isUnsent: true)
+    }
+  }
+
   private func use<T>(
-    _ connection: PostgresConnection, returning isReturned: Bool = true,
-    _ body: (PostgresConnection) throws -> T
+    _ connection: PostgresConnection, _ body: (PostgresConnection) throws -> T
   ) throws -> T {
     let before = connection.trips
     defer { idle.withLock { $0.trips += connection.trips - before } }
@@ -112,8 +118,17 @@ extension PostgresLog {
       giveBack(connection)
       throw failure
     }
-    if isReturned { giveBack(connection) }
+    giveBack(connection)
     return result
+  }
+
+  /// Begins a transaction. From now on only its end makes the connection usable for others, also if the
+  /// beginning fails in its middle.
+  private func begin(_ connection: PostgresConnection, _ beginning: String) throws {
+    connection.isInTransaction = true
+    let before = connection.trips
+    defer { idle.withLock { $0.trips += connection.trips - before } }
+    try connection.script(beginning)
   }
 
   /// A connection that is not given back is closed, and with it the server undoes its transaction.
@@ -138,33 +153,40 @@ extension PostgresLog {
     }
   }
 
+  /// What a transaction is for.
+  enum Purpose {
+    /// Reads one state of everything, for as long as it takes, and changes nothing.
+    case reading
+    /// Sends a state, for as long as it takes.
+    case copying
+    /// Some statements, each of which has the time of an answer.
+    case changing
+  }
+
   /// Calls inside of a transaction, and commits it. An error, or a body that returns nil, undoes it.
   ///
-  /// - Parameters:
-  ///   - isReading: whether it reads one state of everything, and changes nothing.
-  ///   - lock: a purpose that only one transaction at a time has.
+  /// - Parameter lock: what only one transaction at a time does.
   func transaction<T>(
-    isReading: Bool = false, lock: String? = nil,
-    _ body: (PostgresConnection) throws -> T?
+    _ purpose: Purpose, lock: String? = nil, _ body: (PostgresConnection) throws -> T?
   ) throws -> T? {
+    // The server gives up earlier than the program does, so that it does nothing that nobody waits for.
+    let patience = max(1, Int(options.answerTimeout * 900))
     let beginning =
       "BEGIN "
-      + (isReading ? "ISOLATION LEVEL REPEATABLE READ READ ONLY" : "ISOLATION LEVEL READ COMMITTED")
-      + "; SET LOCAL lock_timeout = '\(milliseconds)ms'; SET LOCAL statement_timeout = 0"
+      + (purpose == .reading
+        ? "ISOLATION LEVEL REPEATABLE READ READ ONLY" : "ISOLATION LEVEL READ COMMITTED")
+      + "; SET LOCAL lock_timeout = \(patience)"
+      + "; SET LOCAL statement_timeout = \(purpose == .changing ? patience : 0)"
       + "; SET LOCAL idle_in_transaction_session_timeout = '120s'"
       + (lock.map { "; SELECT pg_advisory_xact_lock(\(PostgresTables.lock($0)))" } ?? "")
     // Only the beginning may be repeated, since the body may have effects of its own.
     return try call(beginning: beginning) { connection in
-      connection.isInTransaction = true
       let result = try body(connection)
       try connection.script(result == nil ? "ROLLBACK" : "COMMIT")
       connection.isInTransaction = false
       return result
     }
   }
-
-  /// What the server waits for a lock: less than the program waits for the server.
-  private var milliseconds: Int { max(1, Int(options.answerTimeout * 900)) }
 }
 
 // MARK: - Looks
@@ -200,7 +222,8 @@ extension PostgresLog {
   package func wait(after position: UInt64, seconds: Double) throws {
     guard position < Self.positionLimit else { return }
     let position = Int64(position)
-    let deadline = PostgresWake.now + seconds
+    // Also for what is no number.
+    let deadline = PostgresWake.now + (seconds > 0 ? seconds : 0)
     while true {
       let isThere = try call { connection in
         try connection.runOnTables(

@@ -12,4 +12,13 @@ public struct PostgresOptions: Sendable {
 
   /// The schema `larch`, and these times.
   public init() {}
+
+  /// With times that are numbers, of a millisecond to eleven days.
+  var usable: PostgresOptions {
+    func time(_ seconds: Double) -> Double { seconds > 0.001 ? min(seconds, 1_000_000) : 0.001 }
+    var options = self
+    options.connectTimeout = time(connectTimeout)
+    options.answerTimeout = time(answerTimeout)
+    return options
+  }
 }

@@ -55,12 +55,12 @@ struct PostgresTables: Sendable {
   func create(_ connection: PostgresConnection) throws(PostgresFailure) {
     // One at a time: PostgreSQL's catalog has an error for the second. And nothing is asked of tables that
     // are there, since even a question takes locks for which those who use them would have to wait.
+    connection.isInTransaction = true
     try connection.script(
       """
       BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '30s';
       SELECT pg_advisory_xact_lock(\(Self.lock("tables " + schema)))
       """)
-    connection.isInTransaction = true
     let isThere = try connection.run("SELECT to_regclass($1) IS NOT NULL", [.text(self("store"))])
     try connection.script(try isThere.bool(0, 0) ? "COMMIT" : creation + "COMMIT")
     connection.isInTransaction = false
@@ -73,9 +73,9 @@ struct PostgresTables: Sendable {
     let role = "\"" + role.replacing("\"", with: "\"\"") + "\""
     let tables = ["store", "log", "tree", "cell", "pair"].map { self($0) }.joined(separator: ", ")
     let rights = readsOnly ? "SELECT" : "SELECT, INSERT, UPDATE, DELETE"
+    // Statements that are sent together are one transaction.
     try connection.script(
-      "BEGIN; GRANT USAGE ON SCHEMA \(schema) TO \(role); GRANT \(rights) ON \(tables) TO \(role); COMMIT"
-    )
+      "GRANT USAGE ON SCHEMA \(schema) TO \(role); GRANT \(rights) ON \(tables) TO \(role)")
   }
 
   /// The number of a lock that a transaction holds: the same for the same purpose, and for few others.

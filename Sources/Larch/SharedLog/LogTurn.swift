@@ -11,7 +11,10 @@ extension SharedLog {
 
 /// Why an error `.unavailable` came, if it is certain that the server did not get the call.
 package struct CallNotSent: Error, CustomStringConvertible {
-  package init() {}
+  /// What kept the program from the server.
+  package let cause: (any Error)?
 
-  package var description: String { "the server was not reached" }
+  package init(cause: (any Error)? = nil) { self.cause = cause }
+
+  package var description: String { cause.map { "\($0)" } ?? "the server was not reached" }
 }

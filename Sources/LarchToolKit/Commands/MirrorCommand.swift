@@ -84,7 +84,8 @@ struct MirrorCommand: Command {
       guard let status = try store.mirror?.status else { return .failed }
       if case .stopped(let error) = status.activity { throw error }
       let isDone = isOnce && status.isComplete
-      if isDone || !isOnce {
+      // Whoever waits for the end is told why it does not come.
+      if isDone || !isOnce || status.isWaiting {
         let text = isJSON ? status.json.text(isIndented: false) : "\(status)"
         if text != shown {
           try console.print(Line(text))
@@ -100,6 +101,11 @@ struct MirrorCommand: Command {
 }
 
 extension MirrorStatus {
+  fileprivate var isWaiting: Bool {
+    if case .waiting = activity { return true }
+    return false
+  }
+
   /// Whether the server has everything.
   fileprivate var isComplete: Bool {
     guard case .shipping = activity, shipped != nil else { return false }

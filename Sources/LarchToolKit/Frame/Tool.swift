@@ -22,6 +22,7 @@ package enum Tool {
     ServerCommand.self,
     MirrorCommand.self,
     RestoreCommand.self,
+    TablesCommand.self,
     CompletionCommand.self,
     ManualCommand.self,
   ]

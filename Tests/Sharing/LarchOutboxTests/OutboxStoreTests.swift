@@ -152,6 +152,14 @@ struct OutboxStoreTests {
     #expect(report.faults.map(\.kind) == [.outbox])
     let typeless = try store.verifyWithoutTypes()
     #expect(typeless.report.faults.map(\.kind) == [.outbox])
+    // Also in a program that has only opened it.
+    store.close()
+    var options = Store.Options()
+    options.isReadOnly = true
+    let reading = try Store(at: files.writer, for: Entry.self, options: options)
+    defer { reading.close() }
+    #expect(try reading.environment.outboxHeader()?.place.position == 10)
+    #expect(try await reading.verify().faults.map(\.kind) == [.outbox])
     let salvaged = files.path + "/salvaged.larch"
     #expect(try Store.salvage(files.writer, to: salvaged).recordCount == 10)
     let other = try Store(at: salvaged, for: Entry.self)

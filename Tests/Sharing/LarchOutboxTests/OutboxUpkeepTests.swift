@@ -171,6 +171,25 @@ struct OutboxUpkeepTests {
     #expect(try writer.waiting().map(\.place.position) == [1])
   }
 
+  @Test("A read tells the place of its own state, also if it began before anybody knew the outbox")
+  func placeOfRead() throws {
+    try writer.put("a", "1")
+    writer.close()
+    // Its reads know no handle of the outbox.
+    let again = try files.open(files.writer)
+    defer { again.close() }
+    let early = try again.beginRead()
+    defer { again.endRead(early) }
+    #expect(try again.outboxHeader(in: early.transaction)?.place.position == 1)
+    try again.put("a", "2")
+    #expect(try again.outboxHeader(in: early.transaction)?.place.position == 1)
+    #expect(try again.outboxHeader()?.place.position == 2)
+    let later = try again.read { try again.outboxHeader(in: $0) }
+    #expect(later?.place.position == 2)
+    let inWrite = try again.write { try again.outboxHeader(in: $0) }
+    #expect(inWrite == later)
+  }
+
   @Test("A commit that fails after its record leaves neither data nor an entry")
   func failedCommits() throws {
     writer.close()

@@ -26,6 +26,8 @@ struct AddressTests {
       ("hostaddr=192.0.2.1 dbname=app", "verify-full"),
       ("postgres://db.example/app?hostaddr=127.0.0.1", "verify-full"),
       ("postgres://127.0.0.1.example/app", "verify-full"),
+      ("postgres://localhost/app?hostaddr=192.0.2.1", "verify-full"),
+      ("host=/tmp hostaddr=192.0.2.1", "verify-full"),
       // One of several is enough.
       ("postgres://localhost,db.example/app", "verify-full"),
       ("postgres://db.example/app?sslmode=require", "require"),
@@ -105,9 +107,14 @@ struct AddressTests {
       #expect(error?.message.contains("LARCH_LIBPQ") == true)
     }
     // Another library than libpq: it has none of the functions.
-    let other = caught { _ = try LibPQ(named: "libm.so.6") }
-    #expect(other?.code == .missingLibrary)
-    #expect(other?.context.detail == "PQlibVersion")
+    #if os(Linux)
+      let other = "libm.so.6"
+    #else
+      let other = "/usr/lib/libSystem.B.dylib"
+    #endif
+    let error = caught { _ = try LibPQ(named: other) }
+    #expect(error?.code == .missingLibrary)
+    #expect(error?.context.detail == "PQlibVersion")
   }
 
   @Test("A wrong LARCH_LIBPQ is told when the log is first used, not when it is named")

@@ -6,6 +6,14 @@ import Foundation
 final class CuttingProxy: @unchecked Sendable {
   enum Direction: CaseIterable { case toServer, toClient }
 
+  #if os(Linux)
+    private static let stream = Int32(SOCK_STREAM.rawValue)
+    private static let noSignal = Int32(MSG_NOSIGNAL)
+  #else
+    private static let stream = SOCK_STREAM
+    private static let noSignal: Int32 = 0
+  #endif
+
   let directory: String
   private let listener: Int32
   private let target: String
@@ -18,15 +26,17 @@ final class CuttingProxy: @unchecked Sendable {
 
   /// - Parameter server: the directory of its socket, and `port` is in the socket's name.
   init(server: String, port: String) throws {
-    directory = NSTemporaryDirectory() + "larch-proxy-" + freshName("")
+    directory = "/tmp/larch-proxy-" + freshName("")
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    // For systems that cannot leave it out of a call.
+    signal(SIGPIPE, SIG_IGN)
     target = "\(server)/.s.PGSQL.\(port)"
-    listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    listener = socket(AF_UNIX, Self.stream, 0)
     let bound = Self.withAddress("\(directory)/.s.PGSQL.\(port)") { bind(listener, $0, $1) }
     guard bound == 0, listen(listener, 16) == 0 else {
       throw PostgresServer.Failure(text: "the proxy cannot listen: \(errno)")
     }
-    Thread { [self] in accept() }.start()
+    Thread { [self] in takeConnections() }.start()
   }
 
   /// Ends everything.
@@ -70,11 +80,11 @@ final class CuttingProxy: @unchecked Sendable {
     return pairs
   }
 
-  private func accept() {
+  private func takeConnections() {
     while true {
-      let client = Glibc.accept(listener, nil, nil)
+      let client = accept(listener, nil, nil)
       guard client >= 0 else { return }
-      let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+      let server = socket(AF_UNIX, Self.stream, 0)
       let isOpen = lock.withLock { !isCut }
       guard isOpen, Self.withAddress(target, { connect(server, $0, $1) }) == 0 else {
         Foundation.close(client)
@@ -115,7 +125,7 @@ final class CuttingProxy: @unchecked Sendable {
       var sent = 0
       while sent < allowed {
         let more = buffer.withUnsafeBytes {
-          send(to, $0.baseAddress! + sent, allowed - sent, Int32(MSG_NOSIGNAL))
+          send(to, $0.baseAddress! + sent, allowed - sent, Self.noSignal)
         }
         guard more > 0 else { break }
         sent += more
@@ -136,7 +146,7 @@ final class CuttingProxy: @unchecked Sendable {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) {
-      $0.copyBytes(from: Array(path.utf8.prefix(107)))
+      $0.copyBytes(from: Array(path.utf8.prefix(103)))
     }
     return withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {

@@ -170,6 +170,21 @@ struct HostileRowTests {
     subject.ask(change, mayChangeState: isOfState)
   }
 
+  @Test(
+    "Keys that a tree has twice, or in another order, are not passed on",
+    arguments: ["cell", "pair"])
+  func doubled(table: String) throws {
+    let subject = try Subject()
+    defer { subject.close() }
+    let name = "\(subject.schema).\(table)"
+    try subject.server.run(
+      """
+      ALTER TABLE \(name) DROP CONSTRAINT \(table)_pkey;
+      INSERT INTO \(name) SELECT * FROM \(name) WHERE key = decode('0000000000000003', 'hex')
+      """)
+    #expect(caught { _ = try subject.log.state { _, _, _ in } }?.code == .damagedLog)
+  }
+
   @Test("Random damage of any column", arguments: 0..<UInt64(4))
   func random(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

@@ -89,6 +89,51 @@ struct SideBySideTests {
     }
   }
 
+  @Test("Whoever waits too long for a first copy of another gives up, and uses the log afterwards")
+  func waiting() throws {
+    let server = try PostgresServer.shared.get()
+    let store = freshName()
+    let first = try server.log(store)
+    let second = try server.log(store) { $0.answerTimeout = 0.3 }
+    defer {
+      first.close()
+      second.close()
+    }
+    #expect(try second.head() == nil)
+    let isDone = try first.begin(at: .start, expecting: nil) { writer in
+      try writer.begin(records)
+      for _ in 0..<3 {
+        let error = caught { _ = try second.beginSome() }
+        #expect(error?.code == .unavailable)
+        #expect(try second.head() == nil)
+      }
+      #expect(caught { _ = try second.fold(through: 1) }?.code == .unavailable)
+      #expect(try second.head() == nil)
+    }
+    #expect(isDone)
+    #expect(try second.beginSome(expecting: .start))
+  }
+
+  @Test("Times that are none do not stop anything")
+  func strangeTimes() throws {
+    let server = try PostgresServer.shared.get()
+    for time in [Double.infinity, .nan, -1, 0, 1e300] {
+      let log = try server.log(freshName()) {
+        $0.answerTimeout = time
+        $0.connectTimeout = time
+      }
+      defer { log.close() }
+      let error = caught { _ = try log.head() }
+      // Nothing comes within a millisecond.
+      #expect(error == nil || error?.code == .unavailable)
+      if time > 1 {
+        #expect(try log.beginSome())
+        try log.wait(after: 0, seconds: .nan)
+        try log.wait(after: 0, seconds: -1)
+      }
+    }
+  }
+
   @Test("Stores with other names in the same tables are not touched")
   func otherStores() throws {
     let server = try PostgresServer.shared.get()

@@ -8,7 +8,22 @@ extension LMDBEnvironment {
 
   /// The header in the state of a transaction; nil if there is none.
   package func outboxHeader(in transaction: LMDBTransaction) throws -> OutboxHeader? {
-    try outboxTree(in: transaction)?.header(in: transaction)
+    do {
+      let plain = LMDBTransaction(pointer: transaction.pointer)
+      guard try LMDBDatabase.exists(OutboxTree.name, in: plain) else { return nil }
+      if let tree = knownOutbox(in: plain) { return try tree.header(in: plain) }
+      return try OutboxTree.mappedHeader(in: plain, path: path)
+    } catch {
+      throw translated(error)
+    }
+  }
+
+  /// The tree, if the transaction knows its handle.
+  private func knownOutbox(in transaction: LMDBTransaction) -> OutboxTree? {
+    guard let database = outboxDatabase.withLock({ $0 }),
+      (try? database.flags(in: transaction)) != nil
+    else { return nil }
+    return OutboxTree(database: database, path: path)
   }
 
   /// The entries after a position that wait to be shipped, each whole and following the one before.
@@ -22,7 +37,7 @@ extension LMDBEnvironment {
   }
 
   /// The same in the state of a transaction.
-  package func outboxEntries(
+  func outboxEntries(
     after position: UInt64, limit: Int, in transaction: LMDBTransaction
   ) throws -> LogTail {
     guard let tree = try outboxTree(in: transaction),
@@ -46,8 +61,8 @@ extension LMDBEnvironment {
   ///
   /// - Throws: `.corrupted` for damage, with what is damaged.
   package func checkOutbox(in transaction: LMDBTransaction) throws {
-    guard let tree = try outboxTree(in: transaction),
-      let header = try tree.header(in: transaction)
+    guard let header = try outboxHeader(in: transaction),
+      let tree = try outboxTree(in: transaction)
     else { return }
     var last = header.shipped
     var bytes: UInt64 = 0
@@ -77,18 +92,16 @@ extension LMDBEnvironment {
           OutboxTree.name, in: LMDBTransaction(pointer: transaction.pointer))
       else { return nil }
     } catch { throw translated(error) }
-    if let database = outboxDatabase.withLock({ $0 }) {
-      return OutboxTree(database: database, path: path)
-    }
-    if isWriting {
-      // A write that is open has looked for it.
-      if let tree = outbox.tree { return tree }
-      try openOutbox()
-    } else {
-      try withWriteLock { try openOutbox() }
-    }
-    // Transactions that began before do not know the handle.
+    if let tree = knownOutbox(in: transaction) { return tree }
+    try openOutboxHandle()
+    // This transaction began before.
     throw OutboxHandleMissing()
+  }
+
+  /// Opens the handle of the outbox for reads that begin later, unless it is open or there is no outbox.
+  package func openOutboxHandle() throws {
+    if outboxDatabase.withLock({ $0 }) != nil { return }
+    if isWriting { try openOutbox() } else { try withWriteLock { try openOutbox() } }
   }
 
   /// Reads the newest state; nil if there is no outbox.

@@ -144,10 +144,6 @@ extension LMDBEnvironment {
     return true
   }
 
-  /// The outbox must be opened first, in a transaction of its own: the handle would end with a write that
-  /// is undone.
-  struct OutboxHandleMissing: Error {}
-
   /// Opens the handle of the outbox, with the write lock held and no write open.
   func openOutbox() throws {
     let path = path

@@ -37,8 +37,35 @@ struct OutboxTree {
     let stored = try Self.withKey(0, 0) { key throws(LMDBError) in
       try database.get(key, in: transaction)
     }
+    return try header(
+      stored, isEmpty: try stored == nil && database.statistics(in: transaction).entries == 0)
+  }
+
+  /// The header in the map: a read needs no handle for that, which it knows only if it began later.
+  static func mappedHeader(
+    in transaction: LMDBTransaction, path: String
+  ) throws -> OutboxHeader? {
+    guard
+      let record = try Self.with(
+        Array(name.utf8),
+        { key throws(LMDBError) in
+          try LMDBDatabase.unnamed.get(key, in: transaction)
+        })
+    else { return nil }
+    let pageSize = try LMDBDatabase.unnamed.statistics(in: transaction).pageSize
+    var stored: UnsafeRawBufferPointer?
+    guard let mapped = MappedTree(record, pageSize: pageSize, lastPage: transaction.lastPage),
+      withKey(0, 0, { mapped.find($0, &stored) })
+    else { throw OutboxHandleMissing() }
+    return try OutboxTree(database: .unnamed, path: path)
+      .header(stored, isEmpty: mapped.tree.entries == 0)
+  }
+
+  private func header(
+    _ stored: UnsafeRawBufferPointer?, isEmpty: Bool
+  ) throws -> OutboxHeader? {
     guard let stored else {
-      if try database.statistics(in: transaction).entries == 0 { return nil }
+      if isEmpty { return nil }
       throw damage("no header")
     }
     if let header = OutboxHeader(stored) { return header }
@@ -217,6 +244,10 @@ struct OutboxTree {
     }
   }
 }
+
+/// The outbox must be opened first, in a transaction of its own: a handle ends with a write that is undone, and
+/// reads that began before do not know it.
+struct OutboxHandleMissing: Error {}
 
 /// Writes to the tree of the outbox. Those who observe the store do not hear of it, but the commit log does.
 final class OutboxWrite {

@@ -32,6 +32,10 @@ package final class CommitOrder: @unchecked Sendable {
   private let committing = Atomic<Bool>(false)
   /// How often another copy had the place.
   package private(set) var lostPlaces = 0
+  /// How often the own commit of an entry failed after its append.
+  package private(set) var takenIn = 0
+
+  func noteTakenIn() { takenIn += 1 }
 
   package init(
     log: any SharedLog, patience: Double,

@@ -33,6 +33,12 @@ extension IDAllocator {
   /// Takes ids from blocks from now on.
   func beginBlocks() { if blocks == nil { blocks = IDBlocks() } }
 
+  /// The store is not shared any more.
+  func endBlocks() {
+    forgetBlocks()
+    blocks = nil
+  }
+
   /// Forgets all blocks: the log does not have the claims any more.
   func forgetBlocks() {
     guard blocks != nil else { return }
@@ -46,7 +52,7 @@ extension IDAllocator {
       return false
     }
     use(block, &sequence, of: collection)
-    return true
+    return sequence.next < sequence.end
   }
 
   private func use(_ block: Range<Int64>, _ sequence: inout Sequence, of collection: UInt32) {
@@ -55,7 +61,7 @@ extension IDAllocator {
       undone.noteSkipped(sequence.next..<block.lowerBound, collection)
     }
     blocks?.taken[collection, default: 0] += Int64(block.count)
-    sequence.next = block.lowerBound
+    sequence.next = min(max(block.lowerBound, sequence.assigned + 1), block.upperBound)
     sequence.end = block.upperBound
   }
 

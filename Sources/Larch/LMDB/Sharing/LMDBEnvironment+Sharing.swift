@@ -26,11 +26,17 @@ extension LMDBEnvironment {
 
   /// Ends that: writes are refused from here on.
   package func leaveOrder() throws {
-    try withWriteLock { outbox.order = nil }
+    try withWriteLock {
+      outbox.order = nil
+      ids.endBlocks()
+    }
   }
 
   /// Whether a commit is in the log, or on its way, and the copy does not have it yet.
   package var isSharedCommitRunning: Bool { outbox.order?.isCommitting ?? false }
+
+  /// Who decides the order of commits; nil for a store that is not shared. For tests.
+  package var sharedOrder: CommitOrder? { outbox.order }
 
   /// Whether ids come from blocks that were claimed in the log.
   package var hasIDBlocks: Bool { outbox.order != nil }
@@ -79,6 +85,7 @@ extension LMDBEnvironment {
   ///   - wasFull: whether the map was full.
   ///   - failure: why the commit failed.
   func takeIn(_ entry: LogEntry, wasFull: Bool, _ failure: any Error) throws {
+    outbox.order?.noteTakenIn()
     do {
       try writeQueue.lending {
         if wasFull { try grow() }
@@ -117,7 +124,13 @@ extension LMDBEnvironment {
     guard let order = outbox.order else { throw notJoined() }
     do {
       let block = try writeQueue.lending {
-        try write(durability: .relaxed) { try order.claimIDs($0, collection, count) }
+        try write(durability: .relaxed) { transaction in
+          // Ids that the store assigned before it was shared, and that were undone, stay above.
+          let missing =
+            ids.highest(collection) - (try order.firstUnclaimedID(transaction, collection))
+          return try order.claimIDs(
+            transaction, collection, max(count, missing + 1 + IDBlocks.firstSize))
+        }
       }
       ids.addBlock(block, of: collection)
     } catch let error as LarchError where error.code == .commitUnknown {
@@ -196,6 +209,7 @@ extension LMDBEnvironment {
       let entry = LogEntry(
         after: place, random: .random(in: 1 ... .max), changes: ChangeRecord.nothing)
       guard try order.append(entry) else { return false }
+      defer { order.didCommit(entry) }
       try catchUp()
       return true
     }

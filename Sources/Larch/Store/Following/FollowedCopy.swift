@@ -48,6 +48,27 @@ enum FollowedCopy {
     return place
   }
 
+  /// Applies to a new copy what the log has after its state, so that whoever goes on with the copy sees no
+  /// older state than before.
+  ///
+  /// - Returns: the place of the copy.
+  static func bringUp(
+    _ path: String, from place: LogPlace, with log: any SharedLog,
+    _ options: LMDBEnvironment.Options
+  ) throws -> LogPlace {
+    var options = options
+    (options.canCreate, options.logsCommits, options.durability) = (false, false, .none)
+    let environment = try LMDBEnvironment.open(path: path, options: options)
+    defer { environment.close() }
+    var place = place
+    while case .entries(let entries) = try log.tail(after: place, limit: FollowingWork.batchBytes),
+      !entries.isEmpty
+    {
+      place = try environment.apply(entries)
+    }
+    return place
+  }
+
   static func nothingThere(_ name: String) -> LarchError {
     LarchError(
       .unavailable,
@@ -112,10 +133,11 @@ extension FollowingWork {
     let next = environment.path + "-next"
     // A leftover: who makes one has the claim on the copy, and only one has that.
     _ = try Store.destroy(at: next)
-    let place = try FollowedCopy.make(at: next, from: log, options, role: role) { [self] in
+    var place = try FollowedCopy.make(at: next, from: log, options, role: role) { [self] in
       mayStop && isStopping
     }
     defer { _ = try? Store.destroy(at: next) }
+    place = try FollowedCopy.bringUp(next, from: place, with: log, environment.options)
     let aside = reason == .diverged ? try keepAside(location) : nil
     let source = try PageFile(path: next)
     try environment.withUpkeep {

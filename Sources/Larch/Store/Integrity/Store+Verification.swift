@@ -105,15 +105,21 @@ extension Store {
     let lists = try storedLists { key, reason in
       report.add(.init(.page, association: key, detail: reason.description))
     }
+    // The read knows only handles that were open before.
+    try environment.openOutboxHandle()
     try readCommitted { transaction in
       transaction.context.timer?.isVerification = true
       try check()
       try transaction.storage { lmdb in
         try records(transaction, lmdb, &report)
-        do { try environment.checkOutbox(in: lmdb) } catch let error as LarchError
+        do {
+          try environment.checkOutbox(in: lmdb)
+        } catch let error as LarchError
           where error.code == .corrupted || error.code == .newerFormat
         {
           report.add(.init(.outbox, detail: error.context.detail))
+        } catch is OutboxHandleMissing {
+          // The mirror began after this check.
         }
         for lists in lists {
           try LinkVerifier(lists: lists, transaction: lmdb).verify(into: &report)
