@@ -1,3 +1,10 @@
+/// Where the keys of a `KeyOutline` have the number whose sum is asked for.
+struct SummedNumber {
+  let primitive: KeyForm.Primitive
+  /// The place of its bytes, counted from the end of the value; nil if it is not the same in all keys.
+  let place: Range<Int>?
+}
+
 /// The scan of a query that tests one field for one value, and nothing else: the entries of an index
 /// whose keys begin with the value.
 ///

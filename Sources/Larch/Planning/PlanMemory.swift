@@ -30,6 +30,8 @@ final class PlanMemory {
     let key: KeyOutline?
     /// The indexes whose costs decide, if nothing else does.
     let matches: [IndexMatch]?
+    /// Where the keys have the number that is summed, once that was asked.
+    @exclusivity(unchecked) var summed: SummedNumber?
 
     init(
       _ hash: UInt, _ planner: Planner, _ outline: QueryOutline, _ scan: ScanOutline?,

@@ -3,8 +3,8 @@
 extension ReadTransaction {
   /// The records, in the order of their ids; nil if the query must be planned.
   func rowsOfKey<R: Record>(_ query: QueryDescription, of type: R.Type) throws -> [R]? {
-    try withKey(query, of: type, for: .recordValues) { index, key, collection, transaction in
-      guard key.isWhole, !key.isCovering else { return nil }
+    try withKey(query, of: type, for: .recordValues) { index, known, collection, transaction in
+      guard let key = known.key, key.isWhole, !key.isCovering else { return nil }
       var ids = try IDsOfKey(
         index, context.planMemory.keyWriter.bytes, collection, context, in: transaction)
       let wanted = query.limit ?? .max
@@ -34,8 +34,8 @@ extension ReadTransaction {
     _ query: QueryDescription, of type: R.Type, for need: QueryNeed = .count
   ) throws -> Int? {
     if query.limit != nil { return nil }
-    return try withKey(query, of: type, for: need) { index, key, _, transaction -> Int? in
-      guard key.isWhole else { return nil }
+    return try withKey(query, of: type, for: need) { index, known, _, transaction -> Int? in
+      guard known.key?.isWhole == true else { return nil }
       let bytes = context.planMemory.keyWriter.bytes
       let tree = context.trees.tree(of: index.database, in: transaction, isOften: false)
       if let count = tree?.count(of: bytes) { return count }
@@ -50,9 +50,20 @@ extension ReadTransaction {
     _ field: FieldReference, _ query: QueryDescription, of type: R.Type
   ) throws -> KeyTotal? {
     if query.limit != nil { return nil }
-    return try withKey(query, of: type, for: .values([field])) { index, key, _, _ in
-      guard key.isCovering, !key.isWhole else { return nil }
+    return try withKey(query, of: type, for: .values([field])) { index, known, _, _ in
+      guard let key = known.key, key.isCovering, !key.isWhole else { return nil }
       let prefix = context.planMemory.keyWriter.bytes
+      if known.summed == nil { known.summed = SummedNumber(field, in: index.schema) }
+      // Mostly the number has its place in every key, so that nothing is made for the sum.
+      if let number = known.summed, let place = number.place,
+        let tree = try context.mappedTree(index.database)
+      {
+        var total = KeyTotal()
+        let isWhole = tree.forEachKey(beginningWith: prefix, at: place) {
+          total.add(number.primitive, key: $0, $1)
+        }
+        return isWhole ? total : nil
+      }
       guard let keys = try WholeKeys(index, [], after: prefix.count, [field], context) else {
         return nil
       }
@@ -70,7 +81,7 @@ extension ReadTransaction {
   @inline(__always)
   private func withKey<R: Record, T>(
     _ query: QueryDescription, of type: R.Type, for need: @autoclosure () -> QueryNeed,
-    _ body: (IndexHandle, KeyOutline, CollectionHandle, LMDBTransaction) throws -> T?
+    _ body: (IndexHandle, PlanMemory.Known, CollectionHandle, LMDBTransaction) throws -> T?
   ) throws -> T? {
     guard case .field(let filter) = query.filter, filter.wantedValues.count == 1,
       filter.isPlainlyNormal, mayBeAnsweredDirectly(query)
@@ -79,9 +90,8 @@ extension ReadTransaction {
       let collection = try context.collection(of: type)
       let memory = context.planMemory
       let planner = Planner(schema: collection.schema, usable: collection.answering)
-      guard let key = memory.known(query.filter, query, for: need(), planner)?.key else {
-        return nil
-      }
+      guard let known = memory.known(query.filter, query, for: need(), planner), let key = known.key
+      else { return nil }
       let index = try collection.index(at: key.index)
       let component = index.schema.fields[0]
       memory.keyWriter.clear()
@@ -92,7 +102,7 @@ extension ReadTransaction {
           filter.wantedValues, as: component.form, isLast: key.isWhole),
         !memory.keyWriter.isCut
       else { return nil }
-      return try body(index, key, collection, transaction)
+      return try body(index, known, collection, transaction)
     }
   }
 }

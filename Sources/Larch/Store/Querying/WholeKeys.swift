@@ -27,14 +27,9 @@ final class WholeKeys {
   ) throws {
     var (primitives, components) = ([KeyForm.Primitive](), [Int]())
     for field in fields {
-      let component = index.schema.fields.firstIndex {
-        $0.identity == field.identity && $0.form == field.form && !$0.isFolded && !$0.isMultiple
-      }
-      guard let component, field.isStandard, let (primitive, _) = field.form.simple else {
-        return nil
-      }
-      primitives.append(primitive)
-      components.append(component)
+      guard let found = index.schema.component(of: field) else { return nil }
+      primitives.append(found.primitive)
+      components.append(found.place)
     }
     guard let tree = try context.mappedTree(index.database) else { return nil }
     self.primitives = primitives
@@ -168,7 +163,54 @@ final class WholeKeys {
   }
 }
 
+extension SummedNumber {
+  /// Nil if the keys do not have the field.
+  init?(_ field: FieldReference, in schema: IndexSchema) {
+    guard let (component, primitive) = schema.component(of: field) else { return nil }
+    self.primitive = primitive
+    place = schema.place(ofComponent: component, after: 0)
+  }
+}
+
+extension MappedTree {
+  /// Calls with bytes at one place of each key that begins with some others, and the number of entries
+  /// of the key.
+  ///
+  /// - Parameter place: where they are, behind the prefix.
+  /// - Returns: false if a key is too short, or a page is not what it should be.
+  @inline(__always)
+  func forEachKey(
+    beginningWith prefix: UnsafeRawBufferPointer, at place: Range<Int>,
+    _ body: (UnsafeRawBufferPointer, Int) -> Void
+  ) -> Bool {
+    let place = prefix.count + place.lowerBound..<prefix.count + place.upperBound
+    return withUnsafeTemporaryAllocation(byteCount: KeyWriter.keyLimit, alignment: 1) { memory in
+      let end = KeyRange.successor(ofPrefix: prefix, in: memory)
+      return forEachLeaf(from: prefix, to: end) { leaf, places in
+        for number in places {
+          guard let node = node(number, in: leaf), node.keySize >= place.upperBound,
+            let entries = Int(exactly: tree.hasDuplicates ? entries(of: node, in: leaf) : 1)
+          else { return false }
+          body(UnsafeRawBufferPointer(rebasing: node.key[place]), entries)
+        }
+        return true
+      }
+    }
+  }
+}
+
 extension IndexSchema {
+  /// The component with the values of a field; nil if keys do not have them.
+  fileprivate func component(
+    of field: FieldReference
+  ) -> (place: Int, primitive: KeyForm.Primitive)? {
+    let place = fields.firstIndex {
+      $0.identity == field.identity && $0.form == field.form && !$0.isFolded && !$0.isMultiple
+    }
+    guard let place, field.isStandard, let (primitive, _) = field.form.simple else { return nil }
+    return (place, primitive)
+  }
+
   /// The place of a component in each key, if it and all before it have one size.
   ///
   /// - Parameter first: the size of the first one, if it is the same in all keys.
