@@ -80,7 +80,7 @@ extension LogMessage.Event {
   // Logs on servers
   /// A copy of the store that a log is of was made.
   public static let copied = Self(rawValue: "copied")
-  /// A copy could not go on from its place in the log, and is made anew; the message says why, and where
+  /// A copy could not go on from its place in the log, and is made again; the message says why, and where
   /// one that had another past is kept.
   public static let copiedAnew = Self(rawValue: "copied_anew")
   /// A copy cannot follow its log now; the next attempt comes by itself. Told once for each kind of error.

@@ -9,7 +9,7 @@ package import LarchInspection
 /// that begin with `larch_` say which entry of the log the rest has, and which collection is where.
 ///
 /// Everything else in the schema belongs to whoever made it: only what is noted in `larch_tables` is ever
-/// changed. When the fields of a collection change, its view is made anew, and views that others have made
+/// changed. When the fields of a collection change, its view is made again, and views that others have made
 /// of it are dropped with it.
 package final class PostgresRecordTables: RecordTables {
   private let server: PostgresLog

@@ -84,7 +84,7 @@ struct MirrorCommand: Command {
       guard let status = try store.mirror?.status else { return .failed }
       if case .stopped(let error) = status.activity { throw error }
       let isDone = isOnce && status.isComplete
-      // Whoever waits for the end is told why it does not come.
+      // Whoever waits for the end sees why it does not come.
       if isDone || !isOnce || status.isWaiting {
         let text = isJSON ? status.json.text(isIndented: false) : "\(status)"
         if text != shown {

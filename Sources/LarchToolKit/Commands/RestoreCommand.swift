@@ -20,7 +20,8 @@ struct RestoreCommand: Command {
     allowed: "a time in the form 2026-11-26T08:30:00Z"
   ) { RestoreCommand.date($0) != nil }
   private static let takeOver = Flag("--take-over", "let the restored store continue the log")
-  private static let points = Flag("--points", "show which commits the log has, and restore nothing")
+  private static let points = Flag(
+    "--points", "show which commits the log has, and restore nothing")
   private static let replace = Flag("--replace", "replace a file that exists")
   static let operands = [target, MirrorCommand.url]
   static let options: [any OptionDeclaration] = [

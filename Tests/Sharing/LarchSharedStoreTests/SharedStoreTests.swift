@@ -241,7 +241,8 @@ struct SharedStoreTests {
     try await writing.value
   }
 
-  @Test("A version means the same on every copy, and a fresh read sees what any server has committed")
+  @Test(
+    "A version means the same on every copy, and a fresh read sees what any server has committed")
   func versions() throws {
     let server = MemoryServer()
     try withCopies(2, of: server, Account.self) { stores in
@@ -292,7 +293,8 @@ struct SharedStoreTests {
     let opened = ContinuousClock.now - start
     for store in stores { try store.saveAll([Account(owner: "ada", balance: 1)]) }
     print(
-      "\(count) shared stores: opened in \(opened), \((memory() - before) / max(1, count)) bytes each")
+      "\(count) shared stores: opened in \(opened), \((memory() - before) / max(1, count)) bytes each"
+    )
     for store in stores { #expect(try store.count(Account.all) == 1) }
   }
 }

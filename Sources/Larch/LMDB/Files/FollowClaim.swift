@@ -5,7 +5,7 @@ internal import Foundation
 /// A lock by which one of the stores that share a copy applies the log to it; the others look on, and
 /// take its place when it ends, even by a kill.
 ///
-/// It saves the others the work, and keeps two from making the copy anew at the same time. That no entry
+/// It saves the others the work, and keeps two from making the copy at the same time. That no entry
 /// is applied twice does not depend on it: each write compares the place of the copy first. Where the
 /// system has no such locks, everybody has the claim.
 ///

@@ -122,10 +122,10 @@ extension LMDBEnvironment {
     }
   }
 
-  // MARK: Upkeep
+  // MARK: Changes of the outbox itself
 
   /// Begins to keep an outbox, in one write. If there is one of the same store already, only its role
-  /// changes; of another store, it is begun anew.
+  /// changes; of another store, it begins again.
   ///
   /// - Parameters:
   ///   - identity: which store it is; nil keeps the number that the file has, or makes a new one.

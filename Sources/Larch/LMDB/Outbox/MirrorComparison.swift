@@ -58,7 +58,7 @@
     func run(_ live: OpaquePointer) {
       do {
         let (header, entries) = try waiting(live)
-        // Another process, or a restoration, has begun it anew.
+        // Another process, or a restoration, has begun it again.
         guard let header, header.shipped == place else { return try tell("skipped") }
         var options = LMDBEnvironment.Options()
         options.durability = .none

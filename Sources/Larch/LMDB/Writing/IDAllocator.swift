@@ -161,7 +161,9 @@ final class IDAllocator: @unchecked Sendable {
 
   /// Releases the locks for ids that were not assigned, so that others can use them.
   func release(_ collection: UInt32) {
-    guard blocks == nil, let sequence = sequences[collection], sequence.end > sequence.next else { return }
+    guard blocks == nil, let sequence = sequences[collection], sequence.end > sequence.next else {
+      return
+    }
     sequences[collection]?.end = sequence.next
     unlock(sequence.next..<sequence.end, of: collection)
   }

@@ -11,7 +11,7 @@ public final class Follower: StoreCompanion {
     case following
     /// Another process or store applies the log to the same copy; this one reads it.
     case waiting
-    /// It makes the copy anew, since the log has cut what the copy needs, or has another past.
+    /// It makes the copy again, since the log has cut what the copy needs, or has another past.
     case copying
     /// The last attempt failed, as ``Status/error`` says; the next one follows by itself.
     case interrupted

@@ -3,7 +3,7 @@ internal import Foundation
 /// The thread that applies a log to a copy, and what it knows.
 ///
 /// One step: it reads the entries after the copy's place and applies them; without any, it waits for the
-/// server to tell of one. A step that fails is told and tried again, after a pause that grows. Nothing is
+/// server to tell of one. A step that fails is reported and tried again, after a pause that grows. Nothing is
 /// remembered between two steps but the place, which is in the file, so a kill at any point costs nothing.
 ///
 /// Unchecked, since `state` has a mutex, and `claim` belongs to the thread.
@@ -22,13 +22,13 @@ final class FollowingWork: @unchecked Sendable {
   let role: OutboxRole
   let arrivals = Arrivals()
   private let state: Locked<State>
-  /// Signalled when the thread shall end, and when it has.
+  /// Signalled when the thread must end, and when it has.
   private let signal = NSCondition()
 
   // Used by the thread only.
   private var claim: FollowClaim?
   private var asked = MonotonicTime(nanoseconds: 0)
-  /// Whether the log may have entries that the copy lacks.
+  /// Whether the log may have entries that the copy does not have.
   private var mustAsk = true
   private var nextFold = MonotonicTime.now
 
@@ -178,7 +178,7 @@ final class FollowingWork: @unchecked Sendable {
     _ = try log.fold(through: here.position, olderThan: serverLog.history.inSeconds)
   }
 
-  /// Brings the copy to the newest place of the log, or makes it anew, before the thread is started.
+  /// Brings the copy to the newest place of the log, or makes it again, before the thread is started.
   ///
   /// - Returns: false if the server cannot be reached.
   func settleBeforeStart(within seconds: Double) throws -> Bool {
@@ -197,7 +197,7 @@ final class FollowingWork: @unchecked Sendable {
         case .cut where claim != nil: try copyAnew(.cut, from: log, insteadOf: here)
         case .diverged where claim != nil: try copyAnew(.diverged, from: log, insteadOf: here)
         case .cut, .diverged:
-          // Another process makes the copy anew.
+          // Another process makes the copy again.
           guard MonotonicTime.now.nanoseconds < end.nanoseconds else { throw isBeingCopied() }
           Thread.sleep(forTimeInterval: 0.02)
         }
@@ -210,7 +210,7 @@ final class FollowingWork: @unchecked Sendable {
 
   private func isBeingCopied() -> LarchError {
     LarchError(
-      .busy, "Another process makes the copy anew, since the log has cut or lost what it needs."
+      .busy, "Another process makes the copy again, since the log has cut or lost what it needs."
     ) { $0.path = environment.path }
   }
 

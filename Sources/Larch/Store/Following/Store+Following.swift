@@ -13,7 +13,7 @@ extension Store {
   /// that is there is opened at once, also while the server cannot be reached. From then on a thread
   /// applies to it what the writer commits: ``follower`` says how far it is. Reads and observers work as
   /// on any store; a write throws `.readOnly`. A copy that is behind what the log keeps, or has another
-  /// past than the log, is made anew in its place; the file of the latter is kept beside it, and the log
+  /// past than the log, is made again in its place; the file of the latter is kept beside it, and the log
   /// says where.
   ///
   /// Several processes may open one copy: one of them applies the log.

@@ -114,7 +114,7 @@ final class OpenCatalog: Sendable {
   ) throws {
     self.catalog = catalog
     environmentGeneration = generation
-    // Versions are read from it. Damage in it is told where it matters, at the next write.
+    // Versions are read from it. Damage in it is an error where it matters, at the next write.
     _ = try? environment.outboxHeader()
     writer = UncheckedWriter(
       WriteContext(

@@ -6,7 +6,7 @@ internal import Foundation
 /// |---|---|---|
 /// | nothing | missing, or a store of its own | the log begins with it |
 /// | a store | missing | it is fetched |
-/// | a store | a copy | it goes on; `FollowingWork` makes it anew if it must |
+/// | a store | a copy | it goes on; `FollowingWork` makes it again if it must |
 /// | nothing | a copy | refused, unless its program ended before it could begin the log |
 /// | a store | a store of its own | refused |
 struct CopyMaker: Sendable {

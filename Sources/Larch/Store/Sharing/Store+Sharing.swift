@@ -31,7 +31,7 @@ extension Store {
   ///   server cannot be reached and is needed, `.serverRefused`, `.newerLog`, `.damagedLog`;
   ///   `.fileExists` if the file is a store of its own and the log has another one; `.diverged` if the log
   ///   is empty and the copy is not; `.conflictingOptions`, `.readOnly`.
-  /// - Complexity: two calls of the server, and what the copy lacks.
+  /// - Complexity: two calls of the server, and what the copy does not have.
   public convenience init(
     sharing log: ServerLog, copy: String, for types: any Record.Type...,
     migrations: [Migration] = [],

@@ -30,7 +30,7 @@ public struct StoreVersion: Sendable, Hashable, Comparable, LosslessStringConver
   public static func == (a: StoreVersion, b: StoreVersion) -> Bool {
     switch (a.place, b.place) {
     case (nil, nil): a.transaction == b.transaction
-    // Upkeep of the file also counts as a transaction, and changes nothing in the log.
+    // A change of the outbox also counts as a transaction, and changes nothing in the log.
     case (let a?, let b?): a == b
     default: false
     }
