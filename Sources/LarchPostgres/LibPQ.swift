@@ -75,6 +75,7 @@ struct LibPQ: @unchecked Sendable {
   let length: @convention(c) (Result, CInt, CInt) -> CInt
   let isNull: @convention(c) (Result, CInt, CInt) -> CInt
   let affectedRows: @convention(c) (Result) -> Text?
+  let commandStatus: @convention(c) (Result) -> Text?
 }
 
 extension LibPQ {
@@ -192,6 +193,7 @@ extension LibPQ {
     length = try loader.function("PQgetlength")
     isNull = try loader.function("PQgetisnull")
     affectedRows = try loader.function("PQcmdTuples")
+    commandStatus = try loader.function("PQcmdStatus")
   }
 
   private struct Loader {

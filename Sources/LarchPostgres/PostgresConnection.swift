@@ -152,8 +152,20 @@ extension PostgresConnection {
 
   /// Runs several statements, separated by semicolons and without parameters, in one round trip.
   package func script(_ statements: String) throws(PostgresFailure) {
+    _ = try lastRows(of: statements)
+  }
+
+  private func lastRows(of statements: String) throws(PostgresFailure) -> PostgresRows {
     guard pq.sendQuery(handle, statements) == 1 else { throw lost() }
-    _ = try rows()
+    return try rows()
+  }
+
+  /// Ends the transaction. PostgreSQL takes the commit of a transaction that failed for a wish to undo it, and
+  /// has no error for that.
+  func commit() throws(PostgresFailure) {
+    guard try lastRows(of: "COMMIT").command == "COMMIT" else {
+      throw PostgresFailure(.connection, "the transaction was undone")
+    }
   }
 
   func send(

@@ -12,6 +12,11 @@ extension PostgresLog {
         "A commit changes more than 256 MB, which is the most that a log on a server takes. Write less in one transaction; `import` writes in batches."
       ) { $0.path = name }
     }
+    // A gap would be found by others, when it is too late.
+    for (entry, next) in zip(entries, entries.dropFirst())
+    where next.before != entry.place.token || next.place.position != entry.place.position &+ 1 {
+      throw damage("The entries do not follow each other.", "position \(next.place.position)")
+    }
     guard last.place.position < Self.positionLimit, first.place.position > 0 else { throw beyond }
     let batches = Batch.of(entries)
     // The place after which they follow; the look at it is part of the statement.

@@ -8,7 +8,7 @@ extension PostgresLog {
   ) throws -> Bool {
     guard place.position < Self.positionLimit else { throw beyond }
     try makeTablesIfMissing()
-    let isDone = try transaction(.copying, lock: purpose) { connection -> Bool? in
+    let isDone = try transaction(.copying, lock: storeLock) { connection -> Bool? in
       let old = try era(connection)
       guard old?.newest == expected else { return nil }
       // Nobody knows of the rows before the commit, and others append to the old era meanwhile.
@@ -35,7 +35,7 @@ extension PostgresLog {
   }
 
   /// What no two transactions do at once with one store: a new era, and a step of a fold.
-  var purpose: String { "store \(tables.schema) \(store)" }
+  var storeLock: String { "store \(tables.schema) \(store)" }
 
   struct Era {
     let era: Int64

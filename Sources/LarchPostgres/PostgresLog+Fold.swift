@@ -9,7 +9,7 @@ extension PostgresLog {
     try? removeOldEras()
     // A step at a time, so that a long fold holds nothing up, and what was done stays done.
     while true {
-      let step = try transaction(.changing, lock: purpose) {
+      let step = try transaction(.changing, lock: storeLock) {
         try fold(through: position, age: age, $0)
       }
       guard let step else { throw neverBegun }

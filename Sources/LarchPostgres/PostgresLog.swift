@@ -182,7 +182,7 @@ extension PostgresLog {
     // Only the beginning may be repeated, since the body may have effects of its own.
     return try call(beginning: beginning) { connection in
       let result = try body(connection)
-      try connection.script(result == nil ? "ROLLBACK" : "COMMIT")
+      if result == nil { try connection.script("ROLLBACK") } else { try connection.commit() }
       connection.isInTransaction = false
       return result
     }

@@ -96,6 +96,9 @@ package final class PostgresRows {
   /// How many rows a statement changed.
   package var changed: Int { pq.affectedRows(result).flatMap { Int(String(cString: $0)) } ?? 0 }
 
+  /// What the statement did, such as `COMMIT`.
+  var command: String { pq.commandStatus(result).map { String(cString: $0) } ?? "" }
+
   package func isNull(_ row: Int, _ column: Int) -> Bool {
     pq.isNull(result, CInt(row), CInt(column)) == 1
   }

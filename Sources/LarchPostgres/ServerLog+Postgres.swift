@@ -14,7 +14,7 @@ extension ServerLog {
   /// is, it is in no error and no message. To a host that is not this machine, the connection is encrypted,
   /// and the certificate and the name of the server are checked (`sslmode=verify-full`, with the authorities
   /// of the system if libpq has no others), unless the address, the service file or `PGSSLMODE` says
-  /// another mode; ``ServerLog/name`` tells a weaker one.
+  /// another mode; the `name` of the log tells a weaker one.
   ///
   /// A wrong address or a missing library is an error when the log is first used.
   ///

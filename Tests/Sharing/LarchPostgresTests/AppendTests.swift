@@ -87,6 +87,39 @@ struct AppendTests {
     #expect(try log.allEntries().map(\.place) == winner.map(\.place))
   }
 
+  @Test("Entries that do not follow each other are not appended")
+  func gaps() throws {
+    let log = try PostgresServer.shared.get().log(freshName())
+    defer { log.close() }
+    try #require(try log.beginSome())
+    let right = entries(3, after: .start)
+    for wrong in [
+      [right[0], right[2]], [right[1], right[0]], [right[0], right[0]],
+      [right[0], entry(after: LogPlace(position: 1, token: .start))],
+      [entry(after: LogPlace(position: .max - 1, token: .start))],
+      [entry(after: LogPlace(position: 1 << 62, token: .start))],
+    ] {
+      #expect(caught { _ = try log.append(wrong) }?.code == .damagedLog)
+    }
+    #expect(try log.append([]))
+    #expect(try log.head()?.newest == .start)
+    #expect(try log.append(right))
+  }
+
+  @Test("A transaction that failed inside is not taken for one that was committed")
+  func failedInside() throws {
+    let log = try PostgresServer.shared.get().log(freshName())
+    defer { log.close() }
+    let error = caught {
+      _ = try log.transaction(.changing) { connection -> Bool? in
+        _ = try? connection.run("SELECT 1 / 0")
+        return true
+      }
+    }
+    #expect(error?.code == .unavailable)
+    #expect(try log.head() == nil)
+  }
+
   @Test("Nothing was begun: nothing is found, and nothing is appended", arguments: [false, true])
   func neverBegun(hasTables: Bool) throws {
     let server = try PostgresServer.shared.get()
