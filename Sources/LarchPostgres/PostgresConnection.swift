@@ -11,7 +11,7 @@ package final class PostgresConnection: CustomReflectable {
   private let handle: LibPQ.Connection
   private let wake: PostgresWake
   private let secrets: [String]
-  /// Seconds that an answer may take.
+  /// Seconds that the server may be silent.
   private let answerTimeout: Double
   /// How often an answer was waited for.
   private(set) var trips = 0
@@ -194,8 +194,7 @@ extension PostgresConnection {
     var rows: PostgresRows?
     var failure: PostgresFailure?
     trips += 1
-    let deadline = PostgresWake.now + answerTimeout
-    while let result = try nextResult(deadline) {
+    while let result = try nextResult() {
       switch pq.resultStatus(result) {
       case LibPQ.ResultStatus.command, LibPQ.ResultStatus.tuples:
         rows = PostgresRows(result, pq)
@@ -213,15 +212,15 @@ extension PostgresConnection {
   }
 
   /// The next result of what was sent; nil after the last.
-  func nextResult(_ deadline: Double) throws(PostgresFailure) -> LibPQ.Result? {
-    try flush(deadline)
-    while pq.isBusy(handle) == 1 { try receive(deadline) }
+  func nextResult() throws(PostgresFailure) -> LibPQ.Result? {
+    try flush()
+    while pq.isBusy(handle) == 1 { try receive() }
     return pq.getResult(handle)
   }
 
   /// Sends what libpq still has to send. It also reads meanwhile, since a server that waits to be read would
   /// read no more.
-  func flush(_ deadline: Double) throws(PostgresFailure) {
+  func flush() throws(PostgresFailure) {
     while true {
       let left = pq.flush(handle)
       if left == 0 { return }
@@ -234,7 +233,7 @@ extension PostgresConnection {
   }
 
   /// Waits until the server has sent something, and reads it.
-  func receive(_ deadline: Double) throws(PostgresFailure) {
+  func receive() throws(PostgresFailure) {
     if try wake.wait(pq.socket(handle), for: Int32(POLLIN), until: deadline) == 0 {
       throw timedOut()
     }
@@ -254,8 +253,8 @@ extension PostgresConnection {
     return PostgresFailure(.server(state), Self.hidden(field(LibPQ.Field.primary) ?? "", secrets))
   }
 
-  /// When an answer that begins now must have come.
-  var deadline: Double { PostgresWake.now + answerTimeout }
+  /// When the server must have taken or sent something. A large answer over a slow line takes its time.
+  private var deadline: Double { PostgresWake.now + answerTimeout }
 }
 
 // MARK: - Copies
@@ -265,12 +264,12 @@ extension PostgresConnection {
   func beginCopy(_ statement: String) throws(PostgresFailure) {
     guard pq.sendQuery(handle, statement) == 1 else { throw lost() }
     trips += 1
-    guard let result = try nextResult(deadline) else { throw lost() }
+    guard let result = try nextResult() else { throw lost() }
     defer { pq.clear(result) }
     let status = pq.resultStatus(result)
     guard status == LibPQ.ResultStatus.copyIn || status == LibPQ.ResultStatus.copyOut else {
       let failure = failure(result)
-      while let rest = try nextResult(deadline) { pq.clear(rest) }
+      while let rest = try nextResult() { pq.clear(rest) }
       throw failure
     }
   }
@@ -282,7 +281,7 @@ extension PostgresConnection {
       return pq.putCopyData(handle, base.assumingMemoryBound(to: CChar.self), CInt($0.count))
     }
     guard queued == 1 else { throw try refusedCopy() }
-    try flush(deadline)
+    try flush()
   }
 
   /// Ends a copy to the server.
@@ -296,7 +295,7 @@ extension PostgresConnection {
 
   /// What the server said when it ended a copy before its end.
   private func refusedCopy() throws(PostgresFailure) -> PostgresFailure {
-    while let result = try nextResult(deadline) {
+    while let result = try nextResult() {
       defer { pq.clear(result) }
       if pq.resultErrorField(result, LibPQ.Field.state) != nil { return failure(result) }
     }
@@ -309,7 +308,7 @@ extension PostgresConnection {
       var bytes: UnsafeMutablePointer<CChar>?
       let size = pq.getCopyData(handle, &bytes, 1)
       switch size {
-      case 0: try receive(deadline)
+      case 0: try receive()
       case -1:
         _ = try rows()
         return false

@@ -73,7 +73,7 @@ extension PostgresLog {
   /// - Parameters:
   ///   - beginning: statements before the body. Without them the body may be called a second time, if a
   ///     connection that had not been used for a while was found dead; else only they are repeated.
-  func call<T>(
+  package func call<T>(
     beginning: String? = nil, _ body: (PostgresConnection) throws -> T
   ) throws -> T {
     do {
@@ -101,8 +101,7 @@ extension PostgresLog {
 
   private func connected() throws -> PostgresConnection {
     do { return try PostgresConnection(to: address, options, pq, wake) } catch {
-      guard let failure = error as? PostgresFailure else { throw error }
-      throw failure.error(of: name, isUnsent: true)
+      throw error.error(of: name, isUnsent: true)
     }
   }
 
@@ -154,29 +153,30 @@ extension PostgresLog {
   }
 
   /// What a transaction is for.
-  enum Purpose {
+  package enum Purpose {
     /// Reads one state of everything, for as long as it takes, and changes nothing.
     case reading
     /// Sends a state, for as long as it takes.
     case copying
-    /// Some statements, each of which has the time of an answer.
+    /// Some statements, of which none is large.
     case changing
   }
 
   /// Calls inside of a transaction, and commits it. An error, or a body that returns nil, undoes it.
   ///
   /// - Parameter lock: what only one transaction at a time does.
-  func transaction<T>(
+  package func transaction<T>(
     _ purpose: Purpose, lock: String? = nil, _ body: (PostgresConnection) throws -> T?
   ) throws -> T? {
-    // The server gives up earlier than the program does, so that it does nothing that nobody waits for.
+    // The server gives up a lock earlier than the program does, and at some time also what nobody waits for
+    // any more.
     let patience = max(1, Int(options.answerTimeout * 900))
     let beginning =
       "BEGIN "
       + (purpose == .reading
         ? "ISOLATION LEVEL REPEATABLE READ READ ONLY" : "ISOLATION LEVEL READ COMMITTED")
       + "; SET LOCAL lock_timeout = \(patience)"
-      + "; SET LOCAL statement_timeout = \(purpose == .changing ? patience : 0)"
+      + "; SET LOCAL statement_timeout = \(purpose == .changing ? 10 * patience : 0)"
       + "; SET LOCAL idle_in_transaction_session_timeout = '120s'"
       + (lock.map { "; SELECT pg_advisory_xact_lock(\(PostgresTables.lock($0)))" } ?? "")
     // Only the beginning may be repeated, since the body may have effects of its own.

@@ -6,8 +6,8 @@ public struct PostgresOptions: Sendable {
   ///
   /// The system's search for the address of a name is not counted.
   public var connectTimeout = 10.0
-  /// Seconds that an answer may take. After it, the connection is given up, and the call throws
-  /// `.unavailable`.
+  /// Seconds that the server may be silent while it is asked something. After them the connection is given
+  /// up, and the call throws `.unavailable`.
   public var answerTimeout = 30.0
 
   /// The schema `larch`, and these times.

@@ -26,6 +26,7 @@ struct PostgresTables: Sendable {
   /// A table by name, as it stands in a statement.
   func callAsFunction(_ table: String) -> String { "\(schema).\(table)" }
 
+  /// Large values are not compressed: a large commit would keep the server busy for longer than anybody waits.
   private var creation: String {
     """
     CREATE SCHEMA IF NOT EXISTS \(schema);
@@ -45,6 +46,7 @@ struct PostgresTables: Sendable {
     CREATE TABLE \(self("cell")) (
       era bigint NOT NULL, tree integer NOT NULL, key bytea NOT NULL, value bytea NOT NULL,
       PRIMARY KEY (era, tree, key));
+    ALTER TABLE \(self("cell")) ALTER value SET STORAGE EXTERNAL;
     CREATE TABLE \(self("pair")) (
       era bigint NOT NULL, tree integer NOT NULL, key bytea NOT NULL, value bytea NOT NULL,
       PRIMARY KEY (era, tree, key, value));

@@ -52,8 +52,8 @@
       lock.withLock { entries[path]?.second = second }
     }
 
-    package static func willClose(_ environment: LMDBEnvironment) {
-      guard let entry = lock.withLock({ entries[environment.path] }), let second = entry.second
+    package static func willClose(_ path: String, _ environment: LMDBEnvironment) {
+      guard let entry = lock.withLock({ entries[path] }), let second = entry.second
       else { return }
       do {
         let first = try pairs(environment)
@@ -61,7 +61,7 @@
         if first == other { return }
         for (tree, has) in first where other[tree] != has {
           fail(
-            "tree \(tree) of \(environment.path): \(has.count), \(other[tree]?.count ?? -1) pairs")
+            "tree \(tree) of \(path): \(has.count), \(other[tree]?.count ?? -1) pairs")
         }
         for tree in other.keys where first[tree] == nil { fail("tree \(tree) is missing") }
       } catch {

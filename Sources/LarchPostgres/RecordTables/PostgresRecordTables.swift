@@ -56,7 +56,8 @@ package final class PostgresRecordTables: RecordTables {
     _ body: (any RecordTableWriter) throws -> Void
   ) throws -> Bool {
     if expected == nil { try prepare() }
-    let isDone = try server.transaction(lock: "tables \(names.schema)") { connection -> Bool? in
+    let isDone = try server.transaction(.copying, lock: "tables \(names.schema)") {
+      connection -> Bool? in
       let rows = try connection.run("SELECT position, token FROM \(placeTable)")
       guard try self.place(rows) == expected else { return nil }
       try body(PostgresTableWriter(names, connection))

@@ -14,7 +14,7 @@ struct TablesCommand: Command {
     database, in a schema of their own: for each collection a view with a column for each field, and \
     a table with the id and the whole record (jsonb). They are kept as the log is written, until Ctrl-C; \
     the next time it goes on where it was. When the fields of a collection change, its view is made \
-    anew, and views that others have made of it are dropped.
+    again, and views that others have made of it are dropped.
     """
   private static let copy = Operand("COPY", "the file of the copy; made if it is missing")
   private static let into = Option<String>(

@@ -57,7 +57,7 @@ import Testing
     #expect(await thread.value == .arrived)
   }
 
-  @Test func `a copy that was made anew forgets the tokens of its lost past`() {
+  @Test func `a copy that was made again forgets the tokens of its lost past`() {
     let arrivals = Arrivals()
     arrivals.note((1...9).map { place($0, token: 5) })
     arrivals.note([place(4)])

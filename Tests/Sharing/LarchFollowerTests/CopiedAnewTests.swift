@@ -10,8 +10,7 @@ import Testing
       .filter { $0.hasPrefix("copy") && !$0.hasSuffix("-lock") }.sorted()
   }
 
-  @Test func `a copy that was away for longer than the log keeps is made anew in its place`() throws
-  {
+  @Test func `a copy that was away for longer than the log keeps is made again in place`() throws {
     let sharing = try Sharing()
     try sharing.writer.saveAll([Note(title: "one", stars: 1)])
     try sharing.ship()
@@ -36,7 +35,7 @@ import Testing
     try sharing.expectEqual(follower)
   }
 
-  @Test func `a copy with another past is kept aside, and made anew under open stores`() throws {
+  @Test func `a copy with another past is kept aside, and made again under open stores`() throws {
     let sharing = try Sharing()
     let behind = sharing.directory + "/behind.larch"
     try sharing.writer.saveAll([Note(title: "shared", stars: 1)])
@@ -80,7 +79,7 @@ import Testing
     #expect(try !Sharing.ship(sharing.writer, log))
   }
 
-  @Test func `copies are made anew with a server that fails, again and again`() throws {
+  @Test func `copies are made again with a server that fails, again and again`() throws {
     let sharing = try Sharing(seed: 5)
     var writes = RandomWrites(seed: 5)
     for round in 0..<8 {

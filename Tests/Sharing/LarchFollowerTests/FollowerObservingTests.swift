@@ -62,7 +62,29 @@ import Testing
     #expect(zip(values, values.dropFirst()).allSatisfy { $0.0 < $1.0 })
   }
 
-  @Test func `an observer goes on when the copy is made anew`() async throws {
+  @Test func `an applied entry is a change of this process, and needs no watch of the file`()
+    async throws
+  {
+    let sharing = try Sharing()
+    let follower = try sharing.follow(
+      options: .quick.with { $0.observesOtherProcesses = false })
+    defer { follower.close() }
+    let counts = Locked<[Int]>([])
+    let token = follower.observe { tx in
+      try tx.count(Note.all)
+    } onChange: { value in
+      counts.withLock { $0.append(value.value) }
+    }
+    defer { token.cancel() }
+    await eventually { counts.withLock { $0 == [0] } }
+    for step in 1...5 {
+      try sharing.writer.saveAllBlocking([Note(title: "n", stars: 1)])
+      try sharing.ship()
+      await eventually { counts.withLock { $0.last == step } }
+    }
+  }
+
+  @Test func `an observer goes on when the copy is made again`() async throws {
     let sharing = try Sharing()
     try sharing.writer.saveAllBlocking([Note(title: "one", stars: 5)])
     try sharing.ship()

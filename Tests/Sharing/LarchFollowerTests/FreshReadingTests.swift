@@ -36,7 +36,7 @@ import Testing
     let version = try sharing.writer.version
     #expect(try follower.version == version)
     #expect(try follower.snapshot().version == version)
-    // Upkeep of the outbox is no commit of the store.
+    // Changes of the outbox alone are no commit of the store.
     try sharing.writer.environment.restartOutbox()
     #expect(try sharing.writer.version == version)
     follower.close()

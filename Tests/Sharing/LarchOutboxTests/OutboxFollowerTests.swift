@@ -68,8 +68,12 @@ struct OutboxFollowerTests {
     try refused(
       [entries[0], made(try record(of: OutboxTree.name), after: entries[0].place)], .damagedLog)
     try refused([made(try record(of: ReplacementMark.databaseName))], .damagedLog)
+    try refused([made(try record(of: OutboxTree.name + "\0"))], .damagedLog)
     try refused([made(try record(of: "a", flags: 4))], .damagedLog)
     try refused([LogEntry(after: entries[0].place, random: 3, changes: [])], .diverged)
+    // The right position, in a log with another past.
+    let elsewhere = LogPlace(position: 0, token: LogToken(random: 1, checksum: 2))
+    try refused([made(entries[0].changes, after: elsewhere)], .diverged)
     try follower.apply(entries)
     try expectEqual(writer, follower)
     #expect(code { try follower.apply(entries) } == .diverged)
@@ -139,6 +143,12 @@ struct OutboxFollowerTests {
     #expect(mine.place.position == other[1].place.position)
     #expect(mine.place.token != other[1].place.token)
     #expect(code { try follower.apply([other[1]]) } == .unsuitableFile)
+    // Its own commit would be lost.
+    #expect(code { try follower.setOutboxRole(.follower) } == .diverged)
+    #expect(code { try follower.trimOutbox(through: other[1].place) } == .diverged)
+    try follower.trimOutbox(through: mine.place)
+    try follower.setOutboxRole(.follower)
+    #expect(code { try follower.put("d", "4") } == .readOnly)
     #expect(try follower.outboxHeader()?.needsFirstCopy == false)
   }
 

@@ -91,7 +91,6 @@ struct OutboxStoreTests {
     #expect(after.place.token != before.place.token)
     #expect(after.needsFirstCopy)
     #expect(try store.environment.waiting().isEmpty)
-    try store.environment.restartOutbox()
     try save("d")
     #expect(try store.environment.waiting().count == 1)
     #expect(try await store.verify().isClean)

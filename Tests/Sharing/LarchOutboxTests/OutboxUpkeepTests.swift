@@ -42,6 +42,10 @@ struct OutboxUpkeepTests {
     #expect(Int(left.bytes) == rest.reduce(0) { $0 + $1.changes.count })
     #expect(left.shipped == all[10].place && left.place == header.place)
     #expect(!left.needsFirstCopy)
+    let wrong = LogPlace(position: all[20].place.position, token: all[19].place.token)
+    #expect(code { try writer.trimOutbox(through: wrong) } == .diverged)
+    #expect(
+      code { try writer.trimOutbox(through: LogPlace(position: 31, token: .start)) } == .diverged)
     // What is gone is told, as is what never was.
     guard case .cut = try writer.outboxEntries(after: 3, limit: 1),
       case .diverged = try writer.outboxEntries(after: 31, limit: 1),
@@ -139,6 +143,7 @@ struct OutboxUpkeepTests {
     try writer.put("k", "2")
     try writer.trimOutbox(through: early, isFirstCopy: true)
     #expect(try writer.outboxHeader()?.needsFirstCopy == true)
+    #expect(try writer.outboxHeader()?.isPaused == true)
     try writer.restartOutbox()
     let place = try #require(try writer.outboxHeader()).place
     try writer.put("k", "3")
@@ -148,7 +153,7 @@ struct OutboxUpkeepTests {
     #expect(try writer.waiting().count == 1)
   }
 
-  @Test("Beginning again keeps the place of the same store, and another store begins anew")
+  @Test("Beginning again keeps the place of the same store, and another store begins from its own")
   func beginning() throws {
     defer { writer.close() }
     try writer.put("a", "1")

@@ -121,8 +121,9 @@ private struct Tag: Record {
     async throws
   {
     let setting = try Setting()
+    let tiny = Double.leastNonzeroMagnitude
     let scores = [
-      .nan, .infinity, -.infinity, 5e-324, -5e-324, .greatestFiniteMagnitude, 0.1, -0.0, 1e-310,
+      .nan, .infinity, -.infinity, tiny, -tiny, .greatestFiniteMagnitude, 0.1, -0.0, tiny * 1e9,
     ]
     let dates = [-1e15, 1e15, .infinity, -63_113_904_000, 252_423_993_599.5, 0.123_456_789]
     try await setting.writer.write { tx in

@@ -95,9 +95,6 @@ extension LMDBEnvironment {
 
   /// Ends the log, and closes an environment. Then the store is whole by itself.
   func closeHandle(_ handle: OpaquePointer) {
-    #if LARCH_MIRROR_EVERYTHING
-      mirrorProof.withLock { $0 }?.run(handle)
-    #endif
     if let commitLog {
       self.commitLog = nil
       #if LARCH_LOG_EVERYTHING

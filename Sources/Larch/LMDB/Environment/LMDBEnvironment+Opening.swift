@@ -44,9 +44,6 @@ extension LMDBEnvironment {
             try LMDBEnvironment(path: location.path, file: file, options: options)
           }
           environment.deliverMessages()
-          #if LARCH_MIRROR_EVERYTHING
-            MirrorComparison.begin(environment)
-          #endif
           return environment
         }
         guard options.canCreate, !options.isReadOnly else {

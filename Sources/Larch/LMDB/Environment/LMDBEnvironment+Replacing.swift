@@ -40,14 +40,22 @@ extension LMDBEnvironment {
       try checkNotShared()
       let purpose = outbox.purpose
       defer { outbox.purpose = purpose }
-      let header = Result { try outboxHeader() }
-      // What a follower has is all from the other store.
-      let isFollower = replacesFollower && (try? header.get())?.role == .follower
-      // A damaged outbox prevents every other write, and a new file may be the cure.
-      let isDamaged = if case .failure = header { true } else { false }
+      var (isFollower, isDamaged) = (false, false)
+      do {
+        // What a follower has is all from the other store.
+        let role = try outboxHeader()?.role
+        isFollower = replacesFollower && (role == .follower || role == .shared)
+      } catch let error as LarchError where error.code == .corrupted {
+        // It prevents every other write, and a new file may be the cure.
+        isDamaged = true
+      }
       while true {
-        outbox.purpose = isFollower || isDamaged ? .upkeep : .ordinary
-        if try attemptToReplace(isFollower ? { _ in false } : prepare, announce, fill) { return }
+        outbox.purpose = isFollower || isDamaged ? .upkeep : purpose
+        if try attemptToReplace(
+          isFollower ? { _ in false } : prepare, announce, fill)
+        {
+          return
+        }
         try makeWay()
       }
     }

@@ -111,9 +111,6 @@ package final class LMDBEnvironment: @unchecked Sendable {
   let treeFlags = Locked<[UInt32: UInt32]>([:])
   /// The handle of the outbox, if it was opened since the environment was.
   let outboxDatabase = Locked<LMDBDatabase?>(nil)
-  #if LARCH_MIRROR_EVERYTHING
-    let mirrorProof = Locked<MirrorComparison?>(nil)
-  #endif
   /// The places of the newest commits in the log, if the store has one.
   let recentPlaces = RecentPlaces()
 

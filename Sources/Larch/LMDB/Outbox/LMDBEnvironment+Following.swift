@@ -74,7 +74,8 @@ extension LMDBEnvironment {
         try record.check()
         var opened: [String: LMDBDatabase] = [:]
         for tree in record.trees {
-          guard tree.name != OutboxTree.name, tree.name != ReplacementMark.databaseName else {
+          // LMDB's names end at a zero.
+          guard !LMDBEnvironment.isOwn(tree.name), !tree.name.utf8.contains(0) else {
             throw damaged(entry, "tree \(tree.name)")
           }
           let flags = LMDBDatabase.Flags(rawValue: tree.flags)

@@ -122,7 +122,7 @@ extension LMDBEnvironment {
     }
   }
 
-  // MARK: Changes of the outbox itself
+  // MARK: Changing the outbox
 
   /// Begins to keep an outbox, in one write. If there is one of the same store already, only its role
   /// changes; of another store, it begins again.
@@ -137,7 +137,7 @@ extension LMDBEnvironment {
   ) throws {
     try changeOutbox(needsHeader: false, creates: true) { header, tree, transaction, write in
       if let known = header, identity == nil || identity == known.identity {
-        if known.role != role { header?.take(role) }
+        if known.role != role { try take(role, &header) }
         return
       }
       try tree.empty(by: write)
@@ -162,6 +162,7 @@ extension LMDBEnvironment {
   /// Removes the entries up to a place, which the server has.
   ///
   /// - Parameter isFirstCopy: whether it has them in a copy of all pairs, which was needed.
+  /// - Throws: `.diverged` if the store does not have that place.
   package func trimOutbox(through place: LogPlace, isFirstCopy: Bool = false) throws {
     try changeOutbox { header, tree, transaction, write in
       guard var known = header else { return }
@@ -171,8 +172,8 @@ extension LMDBEnvironment {
         known.isPaused = false
       }
       if place.position > known.shipped.position {
-        guard place.position <= known.place.position else {
-          throw tree.damage("place \(place.position) is not reached")
+        guard try tree.token(at: place.position, known, in: transaction) == place.token else {
+          throw unknownPlace(place)
         }
         if place.position == known.place.position {
           try tree.empty(by: write)
@@ -199,10 +200,25 @@ extension LMDBEnvironment {
   }
 
   /// Changes the role. A follower that becomes a writer makes tokens of its own from here on.
+  ///
+  /// - Throws: `.diverged` if a writer has commits that were not shipped: they would be lost.
   package func setOutboxRole(_ role: OutboxRole) throws {
     try changeOutbox { header, _, _, _ in
-      if header?.role != role { header?.take(role) }
+      if header?.role != role { try take(role, &header) }
     }
+  }
+
+  /// Takes a role, with a random number of its own.
+  private func take(_ role: OutboxRole, _ header: inout OutboxHeader?) throws {
+    // A superseded store keeps what was not shipped, since nobody else has it.
+    guard role == .writer || role == .superseded || header?.place == header?.shipped else {
+      throw LarchError(
+        .diverged,
+        "The store has commits that were not shipped; ship them, or keep the file aside and make a new follower."
+      ) { $0.path = path }
+    }
+    header?.role = role
+    header?.random = .random(in: 1 ... .max)
   }
 
   /// Changes the outbox in a write that is not recorded and not flushed at once.
@@ -251,17 +267,18 @@ extension LMDBEnvironment {
     }
   }
 
+  private func unknownPlace(_ place: LogPlace) -> LarchError {
+    LarchError(
+      .diverged, "The server has commits that this store does not have; mirror it to another log."
+    ) {
+      $0.path = path
+      $0.detail = "place \(place.position)"
+    }
+  }
+
   private func noOutbox() -> LarchError {
     LarchError(.unsuitableFile, "The store is not mirrored; begin a mirror first.") {
       $0.path = path
     }
-  }
-}
-
-extension OutboxHeader {
-  /// Takes a role, with a random number of its own.
-  fileprivate mutating func take(_ role: OutboxRole) {
-    self.role = role
-    random = .random(in: 1 ... .max)
   }
 }

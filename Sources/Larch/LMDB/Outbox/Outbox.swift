@@ -124,7 +124,7 @@ extension LMDBEnvironment {
     return true
   }
 
-  /// - Throws: `HandleMissing` if the outbox was never opened in this process.
+  /// - Throws: `OutboxHandleMissing` if the outbox was never opened in this process.
   @inline(never)
   private func lookThrough(_ transaction: LMDBTransaction, _ id: UInt64) throws -> Bool {
     if try fileSwap.isSuperseded(transaction) { return false }
@@ -136,7 +136,7 @@ extension LMDBEnvironment {
     let tree = OutboxTree(database: database, path: path)
     do {
       outbox.prove(id &- 1, tree, try tree.header(in: transaction))
-    } catch {
+    } catch let error as LarchError where error.code == .corrupted {
       if outbox.purpose == .ordinary { throw error }
       // Who mends the outbox must get so far. For others, the state stays unknown.
       outbox.prove(.max, tree, nil)
@@ -181,19 +181,10 @@ extension LMDBEnvironment {
     guard let tree = outbox.tree, var header = outbox.header else { throw OutboxHandleMissing() }
     let write = OutboxWrite(transaction, recorder: commitLog == nil ? nil : recorder)
     if header.role == .shared { return try appendShared(header, tree, transaction, by: write) }
+    guard recorder.operations > 0 || recorder.isLarge else { return }
     if header.isPaused {
-      guard recorder.operations > 0 || recorder.isLarge else { return }
       header.moveUnrecorded()
-    } else if recorder.isLarge {
-      guard outbox.isIndivisible else { throw outboxEntryTooLarge() }
-      try restart(&header, tree, "A commit was too large for the outbox", by: write)
-      header.moveUnrecorded()
-    } else if recorder.operations == 0 {
-      return
-    } else {
-      guard let changes = recorder.changes(), changes.count <= outbox.entryLimit else {
-        throw outboxEntryTooLarge()
-      }
+    } else if let changes = recorder.changes(), changes.count <= outbox.entryLimit {
       let entry = LogEntry(after: header.place, random: header.random, changes: changes)
       header.place = entry.place
       let waiting = Int(clamping: header.bytes) + changes.count
@@ -203,6 +194,10 @@ extension LMDBEnvironment {
         try tree.add(entry, by: write)
         header.bytes += UInt64(changes.count)
       }
+    } else {
+      guard outbox.isIndivisible else { throw outboxEntryTooLarge() }
+      try restart(&header, tree, "A commit was too large for the outbox", by: write)
+      header.moveUnrecorded()
     }
     try tree.set(header, by: write)
     outbox.willCommit(header)

@@ -92,9 +92,8 @@ extension OutboxHeader {
       let position = number(UInt64.self)
       return LogToken(take(LogToken.size)).map { LogPlace(position: position, token: $0) }
     }
-    var sum = Checksum()
-    sum.add(UnsafeRawBufferPointer(rebasing: bytes.dropLast(4)))
-    guard number(UInt16.self) == Self.version, let role = OutboxRole(rawValue: number(UInt8.self))
+    guard Self.isWhole(bytes), number(UInt16.self) == Self.version,
+      let role = OutboxRole(rawValue: number(UInt8.self))
     else { return nil }
     let flags = number(UInt8.self)
     let identity = [UInt8](take(Self.identitySize))
@@ -106,13 +105,22 @@ extension OutboxHeader {
     self.bytes = number(UInt64.self)
     needsFirstCopy = flags & 1 != 0
     isPaused = flags & 2 != 0
-    guard number(UInt32.self) == sum.value, flags < 4, shipped.position <= newest.position else {
+    guard flags < 4, shipped.position <= newest.position else {
       return nil
     }
   }
 
-  /// The version of a header that has another one; nil if the bytes are too few to have one.
+  /// The version of a whole header, of whatever version; nil if the bytes are none. All versions begin with
+  /// the version and end with the checksum.
   static func version(of bytes: UnsafeRawBufferPointer) -> UInt16? {
-    bytes.count >= 2 ? UInt16(littleEndian: bytes.loadUnaligned(as: UInt16.self)) : nil
+    isWhole(bytes) ? UInt16(littleEndian: bytes.loadUnaligned(as: UInt16.self)) : nil
+  }
+
+  private static func isWhole(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard bytes.count >= 6 else { return false }
+    var sum = Checksum()
+    sum.add(UnsafeRawBufferPointer(rebasing: bytes.dropLast(4)))
+    return bytes.loadUnaligned(fromByteOffset: bytes.count - 4, as: UInt32.self)
+      == sum.value.littleEndian
   }
 }

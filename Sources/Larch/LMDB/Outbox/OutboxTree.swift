@@ -151,7 +151,8 @@ struct OutboxTree {
       count <= Self.entryLimit
     else { throw damage("entry \(position)") }
     var changes: [UInt8] = []
-    changes.reserveCapacity(Int(count))
+    // Damage may say any number.
+    changes.reserveCapacity(min(Int(count), 1 << 20))
     changes += head.dropFirst(Self.headSize)
     var next: UInt32 = 1
     while changes.count < count {
@@ -165,6 +166,19 @@ struct OutboxTree {
       place: LogPlace(position: position, token: token), before: before, changes: changes)
     guard changes.count == count, entry.isWhole else { throw damage("entry \(position)") }
     return entry
+  }
+
+  /// The token of the commit at a position; nil if there is no entry for it.
+  func token(
+    at position: UInt64, _ header: OutboxHeader, in transaction: LMDBTransaction
+  ) throws(LMDBError) -> LogToken? {
+    if position == header.place.position { return header.place.token }
+    let transaction = LMDBTransaction(pointer: transaction.pointer)
+    return try Self.withKey(position, 0) { key throws(LMDBError) in
+      guard let value = try database.get(key, in: transaction), value.count >= LogToken.size
+      else { return nil }
+      return LogToken(UnsafeRawBufferPointer(rebasing: value[..<LogToken.size]))
+    }
   }
 
   /// Removes the entries up to a position.
@@ -245,11 +259,12 @@ struct OutboxTree {
   }
 }
 
-/// The outbox must be opened first, in a transaction of its own: a handle ends with a write that is undone, and
-/// reads that began before do not know it.
+/// The outbox must be opened first, in a transaction of its own: a handle ends with a write that is
+/// undone, and reads that began before do not know it.
 struct OutboxHandleMissing: Error {}
 
-/// Writes to the tree of the outbox. Those who observe the store do not hear of it, but the commit log does.
+/// Writes to the tree of the outbox. Those who observe the store do not hear of it, but the commit log
+/// does.
 final class OutboxWrite {
   private let transaction: LMDBTransaction
   private let recorder: WriteRecorder?

@@ -137,7 +137,7 @@ private struct Restoration {
       // the place that the backup had.
       var header = (try? environment.outboxHeader()) ?? nil
       header?.moveUnrecorded()
-      header?.restart(isPaused: true)
+      header?.restart(isPaused: false)
       try fill(path, descriptor, source, above: number, header)
     }
   }

@@ -51,22 +51,23 @@ enum FollowedCopy {
   /// Applies to a new copy what the log has after its state, so that whoever goes on with the copy sees no
   /// older state than before.
   ///
-  /// - Returns: the place of the copy.
+  /// - Returns: the places that the copy has reached, of which the last one is its own.
   static func bringUp(
     _ path: String, from place: LogPlace, with log: any SharedLog,
     _ options: LMDBEnvironment.Options
-  ) throws -> LogPlace {
+  ) throws -> [LogPlace] {
     var options = options
     (options.canCreate, options.logsCommits, options.durability) = (false, false, .none)
     let environment = try LMDBEnvironment.open(path: path, options: options)
     defer { environment.close() }
-    var place = place
+    var (place, places) = (place, [place])
     while case .entries(let entries) = try log.tail(after: place, limit: FollowingWork.batchBytes),
       !entries.isEmpty
     {
       place = try environment.apply(entries)
+      places += entries.map(\.place)
     }
-    return place
+    return places
   }
 
   static func nothingThere(_ name: String) -> LarchError {
@@ -133,28 +134,33 @@ extension FollowingWork {
     let next = environment.path + "-next"
     // A leftover: who makes one has the claim on the copy, and only one has that.
     _ = try Store.destroy(at: next)
-    var place = try FollowedCopy.make(at: next, from: log, options, role: role) { [self] in
+    let made = try FollowedCopy.make(at: next, from: log, options, role: role) { [self] in
       mayStop && isStopping
     }
-    defer { _ = try? Store.destroy(at: next) }
-    place = try FollowedCopy.bringUp(next, from: place, with: log, environment.options)
-    let aside = reason == .diverged ? try keepAside(location) : nil
-    let source = try PageFile(path: next)
-    try environment.withUpkeep {
-      try environment.writeQueue.lending { try replace(with: source, insteadOf: old) }
-      // Claims that the log has lost count no more.
-      environment.ids.forgetBlocks()
+    var aside: String?
+    let places: [LogPlace]
+    do {
+      defer { _ = try? Store.destroy(at: next) }
+      places = try FollowedCopy.bringUp(next, from: made, with: log, environment.options)
+      if reason == .diverged { aside = try keepAside(location) }
+      let source = try PageFile(path: next)
+      try environment.withUpkeep {
+        try environment.writeQueue.lending { try replace(with: source, insteadOf: old) }
+        // Claims that the log has lost count no more.
+        environment.ids.forgetBlocks()
+      }
     }
+    let place = places.last ?? made
+    tell(message(reason, old, place, aside))
     change { status in
       status.position = place.position
       if let aside { status.keptAside = aside }
     }
-    arrivals.note([place], isAnew: true)
-    tell(message(reason, old, place, aside))
+    arrivals.note(places, isAnew: true)
   }
 
   private func replace(with source: PageFile, insteadOf old: LogPlace) throws {
-    try environment.replaceFile {
+    try environment.replaceFile(replacesFollower: true) {
       guard try environment.outboxTree(in: $0)?.header(in: $0)?.place == old else {
         throw LarchError(.busy, "Another process has changed the copy meanwhile.") {
           $0.path = environment.path
@@ -188,7 +194,7 @@ extension FollowingWork {
     case .cut:
       return LogMessage(
         .notice, .copiedAnew,
-        "The copy was too old for what the log keeps, and was made anew in its place."
+        "The copy was too old for what the log keeps, and was made again in its place."
       ) {
         $0.path = environment.path
         $0.detail = detail
@@ -196,7 +202,7 @@ extension FollowingWork {
     case .diverged:
       return LogMessage(
         .warning, .copiedAnew,
-        "The copy had another past than the log, and was made anew; the old one is kept beside it."
+        "The copy had another past than the log, and was made again; the old one is kept beside it."
       ) {
         $0.path = environment.path
         $0.detail = detail + (aside.map { ", kept as \($0)" } ?? "")

@@ -70,7 +70,7 @@ extension FollowingWork {
     case .diverged:
       throw LarchError(
         .diverged,
-        "The copy has another past than the log, so it cannot be promoted; it is being made anew: promote it then."
+        "The copy has another past than the log, so it cannot be promoted; it is being made again: promote it then."
       ) { $0.path = environment.path }
     }
     attempts.hasBegun = true

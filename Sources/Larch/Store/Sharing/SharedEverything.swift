@@ -6,7 +6,7 @@
     /// The store is open.
     static func didOpen(_ path: String) throws
     /// The copy is about to be closed: all copies must have the same pairs.
-    static func willClose(_ environment: LMDBEnvironment)
+    static func willClose(_ path: String, _ environment: LMDBEnvironment)
   }
 
   enum SharedEverything {
@@ -23,6 +23,8 @@
 
     static func didOpen(_ path: String) throws { try logs?.didOpen(path) }
 
-    static func willClose(_ environment: LMDBEnvironment) { logs?.willClose(environment) }
+    static func willClose(_ environment: LMDBEnvironment) {
+      logs?.willClose(environment.path, environment)
+    }
   }
 #endif
