@@ -94,7 +94,7 @@ extension Store {
   }
 
   /// What keeps this store like the log of another one; nil if it follows none
-  /// (``init(following:copy:for:options:)``). A shared store has one too, which applies what other servers
+  /// (`Store(following:copy:for:options:)`). A shared store has one too, which applies what other servers
   /// commit (``init(sharing:copy:for:migrations:options:)``).
   ///
   /// - Complexity: O(1).

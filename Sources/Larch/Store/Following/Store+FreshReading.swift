@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension Store {
-  /// How new the state must be that a read sees: ``read(_:within:file:line:_:)-(_,_,_,_,(ReadTransaction)->T)``.
+  /// How new the state must be that a read sees: `read(_:within:_:)`.
   public struct Freshness: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
       case atLeast(StoreVersion)

@@ -125,7 +125,7 @@ extension Store {
     /// Called while a migration rewrites records at opening, with the number of finished records
     /// and of all.
     public var migrationProgress: (@Sendable (MigrationProgress) -> Void)?
-    /// Called while the copy of another store is made (``Store/init(following:copy:for:options:)``), on the
+    /// Called while the copy of another store is made (`Store(following:copy:for:options:)`), on the
     /// thread that makes it.
     public var copyProgress: (@Sendable (CopyProgress) -> Void)?
     /// Throws `.accessDenied` if the store could be read only by preventing others from writing.

@@ -7,7 +7,7 @@
 /// **With a log on a server** (a mirrored store, or one that follows such a log) a version is a place in
 /// that log, and so it means the same in the store and in all its copies on other machines. A program
 /// that has written can hand its version along, also as text, and whoever reads a copy asks for a state
-/// that has the write: ``Store/read(_:within:file:line:_:)-(_,_,_,_,(ReadTransaction)->T)``. Do not
+/// that has the write: `Store.read(_:within:_:)`. Do not
 /// compare versions of stores that have no log in common.
 public struct StoreVersion: Sendable, Hashable, Comparable, LosslessStringConvertible {
   /// The number of the transaction that committed the state; 0 if the version was made from a text.
