@@ -241,6 +241,8 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
 private struct MemoryLogContents {
   private(set) var newest: LogPlace
   private(set) var folded: LogPlace
+  /// When the entry of the state came.
+  private var foldedTime = Date().timeIntervalSince1970
   /// Those after `folded`.
   private(set) var entries: [LogEntry] = []
   private(set) var trees: [String: MemoryTree]
@@ -254,7 +256,7 @@ private struct MemoryLogContents {
     LogHead(
       newest: newest, folded: folded, entries: entries.count,
       bytes: entries.reduce(0) { $0 + $1.changes.count },
-      time: entries.last?.time ?? Date().timeIntervalSince1970)
+      time: entries.last?.time ?? foldedTime, foldedTime: foldedTime)
   }
 
   mutating func append(_ added: [LogEntry], anywhere: Bool) -> Bool {
@@ -308,6 +310,7 @@ private struct MemoryLogContents {
         }
       }
       folded = entry.place
+      foldedTime = entry.time ?? foldedTime
       entries.removeFirst()
     }
   }

@@ -35,7 +35,8 @@ package struct SharedLogModel {
     guard isBegun else { return nil }
     return LogHead(
       newest: newest, folded: folded, entries: entries.count,
-      bytes: entries.reduce(0) { $0 + $1.changes.count }, time: 0)
+      bytes: entries.reduce(0) { $0 + $1.changes.count }, time: 0,
+      foldedTime: 0)
   }
 
   mutating func begin(at place: LogPlace, _ trees: [String: Tree]) {

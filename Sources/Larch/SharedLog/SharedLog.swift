@@ -84,13 +84,19 @@ package struct LogHead: Equatable, Sendable {
   package var bytes: Int
   /// When the newest entry came, in seconds since 1970 by the clock of the server.
   package var time: Double
+  /// When the entry of the state came.
+  package var foldedTime: Double
 
-  package init(newest: LogPlace, folded: LogPlace, entries: Int, bytes: Int, time: Double) {
+  package init(
+    newest: LogPlace, folded: LogPlace, entries: Int, bytes: Int, time: Double,
+    foldedTime: Double
+  ) {
     self.newest = newest
     self.folded = folded
     self.entries = entries
     self.bytes = bytes
     self.time = time
+    self.foldedTime = foldedTime
   }
 }
 

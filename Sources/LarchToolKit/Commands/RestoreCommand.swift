@@ -11,7 +11,7 @@ struct RestoreCommand: Command {
     --take-over is given: then it takes the place of the store that shipped to the log, and that one is \
     refused from then on. --points only shows which commits the log can restore.
     """
-  private static let target = Operand("STORE", "the file to create", completion: .file)
+  private static let target = Operand("DEST", "the file to create", completion: .file)
   private static let position = Option<Int>(
     "--position", "N", "restore the commit with this number", allowed: "a whole number above 0"
   ) { $0 > 0 }

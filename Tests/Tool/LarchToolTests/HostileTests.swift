@@ -17,6 +17,7 @@ struct HostileTests {
     case "import": [directory + "/export.jsonl"]
     case "query", "count": ["Tower"]
     case "get": ["Tower", "1"]
+    case "mirror": ["postgres://127.0.0.1:1/none", "--once"]
     default: []
     }
   }

@@ -69,9 +69,14 @@ struct LogRestoration {
 
   /// Refuses what the log cannot have before anything is fetched.
   private func checkPoint(_ head: LogHead) throws {
-    guard case .position(let position) = point else { return }
-    let known = head.folded.position...Swift.max(head.newest.position, head.folded.position)
-    if !known.contains(position) { throw outside(head) }
+    switch point {
+    case .newest: return
+    case .position(let position):
+      let known = head.folded.position...max(head.newest.position, head.folded.position)
+      if known.contains(position) { return }
+    case .time(let time): if time.timeIntervalSince1970 >= head.foldedTime { return }
+    }
+    throw outside(head)
   }
 
   private func outside(_ head: LogHead) -> LarchError {
@@ -87,9 +92,9 @@ struct LogRestoration {
   private func make(_ path: String, continuing: Bool) throws {
     let file = try StateFile(at: path)
     var place = try log.state(into: CountedPairs(into: file, progress))
-    if case .position(let wanted) = point, place.position > wanted {
-      throw outside(try Self.head(of: log))
-    }
+    let head = try Self.head(of: log)
+    guard head.folded == place else { throw cutMeanwhile }
+    try checkPoint(head)
     var header = OutboxHeader(
       role: .follower, identity: OutboxHeader.newIdentity(), place: place)
     header.needsFirstCopy = false
@@ -98,9 +103,8 @@ struct LogRestoration {
       path: path, options: Store.Options().with(durability: .none).forEnvironment(StoreSchema()))
     defer { environment.close() }
     var commits = 0
-    var isFirst = true
     while true {
-      let entries = try next(after: place, isFirst: &isFirst)
+      let entries = try next(after: place)
       guard !entries.isEmpty else { break }
       place = try environment.apply(entries)
       commits += entries.count
@@ -118,25 +122,22 @@ struct LogRestoration {
   }
 
   /// The next entries up to the point; none at the end.
-  private func next(after place: LogPlace, isFirst: inout Bool) throws -> [LogEntry] {
+  private func next(after place: LogPlace) throws -> [LogEntry] {
     switch try log.tail(after: place, limit: 4 << 20) {
     case .entries(let entries):
-      defer { isFirst = false }
       switch point {
       case .newest: return entries
       case .position(let wanted): return entries.filter { $0.place.position <= wanted }
       case .time(let time):
-        let wanted = time.timeIntervalSince1970
-        let found = Array(entries.prefix { ($0.time ?? 0) <= wanted })
-        // The state itself is later, as far as is known.
-        let head = try Self.head(of: log)
-        if isFirst, found.isEmpty, !entries.isEmpty || wanted < head.time { throw outside(head) }
-        return found
+        return Array(entries.prefix { ($0.time ?? 0) <= time.timeIntervalSince1970 })
       }
-    case .cut, .diverged:
-      throw LarchError(
-        .unavailable, "The log was cut while it was read; restore again."
-      ) { $0.path = location.path }
+    case .cut, .diverged: throw cutMeanwhile
+    }
+  }
+
+  private var cutMeanwhile: LarchError {
+    LarchError(.unavailable, "The log was cut while it was read; restore again.") {
+      $0.path = location.path
     }
   }
 }
