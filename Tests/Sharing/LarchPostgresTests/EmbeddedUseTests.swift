@@ -27,7 +27,7 @@ struct EmbeddedUseTests {
     while let target = next.popLast() {
       if reached.insert(target).inserted { next += needs[target] ?? [] }
     }
-    #expect(needs["LarchPostgres"] == ["Larch"])
+    #expect(needs["LarchPostgres"] == ["Larch", "LarchInspection"])
     #expect(reached.isSuperset(of: ["CLMDB", "CLarch", "LarchInspection"]))
     #expect(!reached.contains("LarchPostgres"))
     // Nor does the manifest link libpq, or ask for its header.
