@@ -41,7 +41,7 @@ struct LogRestoration {
   private static func head(of log: any SharedLog) throws -> LogHead {
     guard let head = try log.head() else {
       throw LarchError(
-        .notInLog,
+        .logNotFound,
         "The log has no store under this name; check the name, or mirror the store first."
       ) { $0.detail = log.name }
     }
