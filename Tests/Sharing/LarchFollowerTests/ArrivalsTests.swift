@@ -15,12 +15,12 @@ import Testing
     #expect(arrivals.outcome(of: place(3)) == .arrived)
     #expect(arrivals.outcome(of: place(1)) == .arrived)
     #expect(arrivals.outcome(of: place(4)) == nil)
-    #expect(await arrivals.wait(for: place(2), seconds: 60) == .arrived)
+    #expect(await arrivals.wait(for: place(2), seconds: 3600) == .arrived)
   }
 
   @Test func `another entry at the position means that the commit was lost`() async {
     let arrivals = Arrivals()
-    async let waiting = arrivals.wait(for: place(2, token: 9), seconds: 60)
+    async let waiting = arrivals.wait(for: place(2, token: 9), seconds: 3600)
     arrivals.note([place(1)])
     arrivals.note([place(2), place(3)])
     #expect(await waiting == .lost)
@@ -32,20 +32,20 @@ import Testing
     let arrivals = Arrivals()
     #expect(await arrivals.wait(for: place(1), seconds: 0) == .timedOut)
     #expect(await arrivals.wait(for: place(1), seconds: 0.01) == .timedOut)
-    let cancelled = Task { await arrivals.wait(for: place(1), seconds: 60) }
+    let cancelled = Task { await arrivals.wait(for: place(1), seconds: 3600) }
     cancelled.cancel()
     #expect(await cancelled.value == .cancelled)
-    let ended = Task { await arrivals.wait(for: place(1), seconds: 60) }
+    let ended = Task { await arrivals.wait(for: place(1), seconds: 3600) }
     let blocked = Task.detached { Self.block(arrivals, place(1)) }
     try? await Task.sleep(for: .milliseconds(20))
     arrivals.close()
     #expect(await ended.value == .closed)
     #expect(await blocked.value == .closed)
-    #expect(await arrivals.wait(for: place(1), seconds: 60) == .closed)
+    #expect(await arrivals.wait(for: place(1), seconds: 3600) == .closed)
   }
 
   private static func block(_ arrivals: Arrivals, _ place: LogPlace) -> Arrivals.Outcome {
-    arrivals.wait(for: place, seconds: 60)
+    arrivals.wait(for: place, seconds: 3600)
   }
 
   @Test func `a thread wakes when its place comes, and not before`() async {
@@ -91,7 +91,7 @@ import Testing
           let token: UInt64 = position % 7 == 0 ? 2 : 1
           return (
             position,
-            await arrivals.wait(for: self.place(position, token: token), seconds: 60)
+            await arrivals.wait(for: self.place(position, token: token), seconds: 3600)
           )
         }
       }

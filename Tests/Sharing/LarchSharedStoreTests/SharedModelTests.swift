@@ -98,9 +98,15 @@ struct SharedModelTests {
   private static func step(
     _ store: Store, _ work: inout BankWork, _ token: String, _ findings: Findings
   ) throws {
+    // What the last run has done; a run without a deed may commit too, if it has claimed ids.
+    var attempted: String?
     do {
       var local = work
-      let kept = try store.write { tx in try local.step(in: tx, token: token) }
+      let kept = try store.write { tx in
+        attempted = nil
+        attempted = try local.step(in: tx, token: token)
+        return attempted
+      }
       work = local
       if let kept { findings.kept(kept) }
     } catch let error as LarchError where error.code == .unavailable {
@@ -111,7 +117,7 @@ struct SharedModelTests {
       while true {
         do {
           switch try store.outcome(of: error) {
-          case .committed: findings.kept(token)
+          case .committed: if let attempted { findings.kept(attempted) }
           case .notCommitted: findings.undone(token)
           }
           break
