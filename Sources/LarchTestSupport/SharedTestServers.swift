@@ -79,6 +79,7 @@
     private static func fail(_ text: String) {
       FileHandle.standardError.write(Data("larch: the copies differ: \(text)\n".utf8))
       if ProcessInfo.processInfo.environment["LARCH_SHARE_REPORTS"] == nil {
+        // Only in the build for the suite of this package, which must end here.
         fatalError("the copies of a shared store differ")
       }
     }

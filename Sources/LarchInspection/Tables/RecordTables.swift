@@ -57,7 +57,7 @@ package struct RecordRow: Hashable, Sendable {
 /// The tables of one store somewhere else, and the place of the log whose state they have.
 ///
 /// The place changes together with the rows, so a process that is killed leaves the state of one entry,
-/// and the next one goes on behind it: no entry is lost or counted twice.
+/// and the next one continues after it: no entry is lost or counted twice.
 package protocol RecordTables: AnyObject {
   /// Where they are, for messages. It contains no password.
   var name: String { get }

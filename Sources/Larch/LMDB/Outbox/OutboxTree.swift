@@ -283,7 +283,7 @@ final class OutboxWrite {
     hasWritten = true
     recorder?.willPut(database.handle, key, value)
     guard try database.put(key, value, in: transaction, mode: mode) else {
-      // Something lies behind the newest entry.
+      // There is a key after the newest entry, where none can be.
       throw LMDBError(MDB_CORRUPTED, "mdb_put")
     }
   }

@@ -34,7 +34,8 @@ public final class Follower: StoreCompanion {
     /// Where the last copy was kept that had another past than the log; nil if there was none.
     public internal(set) var keptAside: String?
 
-    /// How many commits the copy is behind the log, as far as is known; nil before the first contact.
+    /// How many commits of the log the copy does not have yet, as far as is known; nil before the first
+    /// contact.
     public var commitsBehind: UInt64? {
       newestPosition.map { $0 > position ? $0 - position : 0 }
     }

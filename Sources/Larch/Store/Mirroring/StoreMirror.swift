@@ -20,7 +20,7 @@ public final class StoreMirror: Sendable {
   /// Ends the shipping; what waits stays in the file.
   func end() { shipper.end() }
 
-  /// How far the log is behind the store, and what the mirror is doing.
+  /// Which commits the server does not have yet, and what the mirror is doing.
   ///
   /// - Throws: `.closed`, `.readersFull`, `.ioFailure`.
   /// - Complexity: O(1): one read of the file, and no call of the server.
@@ -54,7 +54,7 @@ public final class StoreMirror: Sendable {
   public func startOver() throws { try shipper.startOver() }
 }
 
-/// What a mirror is doing, and how far the log is behind the store: see ``StoreMirror/status``.
+/// What a mirror is doing, and which commits the server does not have yet: see ``StoreMirror/status``.
 public struct MirrorStatus: Sendable {
   /// What the mirror is doing.
   public enum Activity: Sendable {

@@ -176,7 +176,7 @@ extension MappedTree {
   /// Calls with bytes at one place of each key that begins with some others, and the number of entries
   /// of the key.
   ///
-  /// - Parameter place: where they are, behind the prefix.
+  /// - Parameter place: where they are, after the prefix.
   /// - Returns: false if a key is too short, or a page is not what it should be.
   @inline(__always)
   func forEachKey(
