@@ -17,6 +17,7 @@ package final class PostgresConnection: CustomReflectable {
   private(set) var trips = 0
   /// Whether a transaction was begun and has not ended: then nobody else may have the connection.
   var isInTransaction = false
+  private var hasSentAhead = false
 
   /// Connects to the first server that takes writes.
   init(
@@ -155,9 +156,24 @@ extension PostgresConnection {
     _ = try lastRows(of: statements)
   }
 
-  private func lastRows(of statements: String) throws(PostgresFailure) -> PostgresRows {
+  /// The same, with the rows of the last statement. A binary cursor makes them binary, as those of `run` are.
+  func lastRows(of statements: String) throws(PostgresFailure) -> PostgresRows {
     guard pq.sendQuery(handle, statements) == 1 else { throw lost() }
     return try rows()
+  }
+
+  /// Sends a statement without waiting for its answer, which `finishAhead` reads.
+  func sendAhead(_ statement: String) throws(PostgresFailure) {
+    guard pq.sendQuery(handle, statement) == 1, pq.flush(handle) >= 0 else { throw lost() }
+    hasSentAhead = true
+  }
+
+  /// Reads the answer to what was sent ahead. Usually it is there already, so it counts as no round trip.
+  func finishAhead() throws(PostgresFailure) {
+    guard hasSentAhead else { return }
+    hasSentAhead = false
+    _ = try rows()
+    trips -= 1
   }
 
   /// Ends the transaction. PostgreSQL takes the commit of a transaction that failed for a wish to undo it, and

@@ -5,6 +5,7 @@ extension PostgresLog {
   static let entryLimit = 256 << 20
 
   package func append(_ entries: [LogEntry]) throws -> Bool {
+    defer { endTurn() }
     guard let first = entries.first, let last = entries.last else { return true }
     for entry in entries where entry.changes.count > Self.entryLimit {
       throw LarchError(

@@ -6,45 +6,80 @@ extension PostgresLog {
 
   package func tail(after place: LogPlace, limit: Int) throws -> LogTail {
     guard place.position < Self.positionLimit else { return .diverged }
-    let position = Int64(place.position)
     return try call { connection in
       let rows = try connection.runOnTables(
-        """
-        \(tables.here), anchor AS (
-          SELECT token, total FROM here JOIN \(tables("log")) USING (era) WHERE position = $2 AND part = 0
-        )
-        SELECT h.format, h.folded, a.token,
-          (SELECT max(position) FROM \(tables("log")) m WHERE m.era = h.era),
-          l.position, l.part, l.parts, l.token, l.before, l.changes, extract(epoch FROM l.at)::float8
-        FROM here h LEFT JOIN anchor a ON true
-        LEFT JOIN \(tables("log")) l ON l.era = h.era AND a.token = $3 AND l.position > $2
-          AND l.position <= $2 + \(Self.entriesAtOnce)
-          AND (l.position = $2 + 1 OR l.total - a.total <= $4)
-        ORDER BY l.position, l.part
-        """,
+        tailStatement(.parameters),
         [
-          .text(store), .int(position), .bytes(place.token.bytes),
-          .int(Int64(max(0, min(limit, 1 << 40)))),
+          .text(store), .int(Int64(place.position)), .bytes(place.token.bytes),
+          .int(Self.usable(limit)),
         ])
-      guard let rows, rows.count > 0 else { return .diverged }
-      try checkFormat(rows, 0)
-      let folded = try self.position(rows, 0, 1)
-      if place.position < folded { return .cut }
-      guard !rows.isNull(0, 2) else {
-        // It may lie behind the newest entry. Between two entries there is always another one.
-        if try rows.isNull(0, 3) || place.position > self.position(rows, 0, 3) { return .diverged }
-        throw damage("An entry of the log is missing.", "position \(place.position)")
-      }
-      guard try token(rows, 0, 2) == place.token else { return .diverged }
-      let newest = try self.position(rows, 0, 3)
-      guard newest > place.position else { return .entries([]) }
-      let entries = try readEntries(rows, after: place, from: 4)
-      // There is a newest entry after the place, so the first one cannot be missing.
-      guard !entries.isEmpty else {
-        throw damage("An entry of the log is missing.", "position \(place.position + 1)")
-      }
-      return .entries(entries)
+      guard let rows else { return .diverged }
+      return try readTail(rows, after: place)
     }
+  }
+
+  private static func usable(_ limit: Int) -> Int64 { Int64(max(0, min(limit, 1 << 40))) }
+
+  /// What a statement that reads entries is asked for.
+  struct TailValues {
+    let store: String
+    let position: String
+    let token: String
+    let limit: String
+
+    /// `$1` to `$4`.
+    static let parameters = TailValues(store: "$1", position: "$2", token: "$3", limit: "$4")
+
+    /// The values themselves, for a statement that cannot have parameters. As hexadecimal digits they cannot
+    /// end a literal.
+    static func literals(_ store: String, _ place: LogPlace, _ limit: Int) -> TailValues {
+      func bytes(_ bytes: some Sequence<UInt8>) -> String {
+        "'\\x\(bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())'::bytea"
+      }
+      return TailValues(
+        store: "convert_from(\(bytes(store.utf8)), 'UTF8')",
+        position: "\(place.position)::bigint", token: bytes(place.token.bytes),
+        limit: "\(usable(limit))::bigint")
+    }
+  }
+
+  func tailStatement(_ values: TailValues) -> String {
+    """
+    \(tables.here(values.store)), anchor AS (
+      SELECT token, total FROM here JOIN \(tables("log")) USING (era)
+      WHERE position = \(values.position) AND part = 0
+    )
+    SELECT h.format, h.folded, a.token,
+      (SELECT max(position) FROM \(tables("log")) m WHERE m.era = h.era),
+      l.position, l.part, l.parts, l.token, l.before, l.changes, extract(epoch FROM l.at)::float8
+    FROM here h LEFT JOIN anchor a ON true
+    LEFT JOIN \(tables("log")) l ON l.era = h.era AND a.token = \(values.token)
+      AND l.position > \(values.position)
+      AND l.position <= \(values.position) + \(Self.entriesAtOnce)
+      AND (l.position = \(values.position) + 1 OR l.total - a.total <= \(values.limit))
+    ORDER BY l.position, l.part
+    """
+  }
+
+  /// The answer to `tailStatement`.
+  func readTail(_ rows: PostgresRows, after place: LogPlace) throws -> LogTail {
+    guard rows.count > 0 else { return .diverged }
+    try checkFormat(rows, 0)
+    let folded = try position(rows, 0, 1)
+    if place.position < folded { return .cut }
+    guard !rows.isNull(0, 2) else {
+      // It may lie behind the newest entry. Between two entries there is always another one.
+      if try rows.isNull(0, 3) || place.position > position(rows, 0, 3) { return .diverged }
+      throw damage("An entry of the log is missing.", "position \(place.position)")
+    }
+    guard try token(rows, 0, 2) == place.token else { return .diverged }
+    guard try position(rows, 0, 3) > place.position else { return .entries([]) }
+    let entries = try readEntries(rows, after: place, from: 4)
+    // There is a newest entry after the place, so the first one cannot be missing.
+    guard !entries.isEmpty else {
+      throw damage("An entry of the log is missing.", "position \(place.position + 1)")
+    }
+    return .entries(entries)
   }
 
   /// The entries in rows, each checked: that it follows the one before, and is what its maker made.

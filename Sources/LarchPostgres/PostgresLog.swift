@@ -14,6 +14,7 @@ package final class PostgresLog: SharedLog {
   private let pq: LibPQ
   private let wake: PostgresWake
   private let idle = Locked(Idle())
+  let turn = Locked(PostgresTurn())
 
   /// Connections that wait for a user. Unchecked, since each is in the list or has one user.
   private struct Idle: @unchecked Sendable {
@@ -51,10 +52,15 @@ package final class PostgresLog: SharedLog {
   package func close() {
     wake.end()
     idle.withLock { $0.connections = [] }
+    turn.withLock { $0 = PostgresTurn() }
   }
+
+  var isClosed: Bool { wake.hasEnded }
 
   /// How often an answer was waited for, since the log was opened.
   package var roundTrips: Int { idle.withLock { $0.trips } }
+
+  func count(_ trips: Int) { idle.withLock { $0.trips += trips } }
 
   /// Makes the tables, and gives a role the rights on them.
   package func prepare(for role: String?, readsOnly: Bool) throws {
@@ -99,7 +105,7 @@ extension PostgresLog {
     }
   }
 
-  private func connected() throws -> PostgresConnection {
+  func connected() throws -> PostgresConnection {
     do { return try PostgresConnection(to: address, options, pq, wake) } catch {
       throw error.error(of: name, isUnsent: true)
     }
@@ -109,7 +115,7 @@ extension PostgresLog {
     _ connection: PostgresConnection, _ body: (PostgresConnection) throws -> T
   ) throws -> T {
     let before = connection.trips
-    defer { idle.withLock { $0.trips += connection.trips - before } }
+    defer { count(connection.trips - before) }
     let result: T
     do {
       result = try body(connection)
@@ -126,7 +132,7 @@ extension PostgresLog {
   private func begin(_ connection: PostgresConnection, _ beginning: String) throws {
     connection.isInTransaction = true
     let before = connection.trips
-    defer { idle.withLock { $0.trips += connection.trips - before } }
+    defer { count(connection.trips - before) }
     try connection.script(beginning)
   }
 
@@ -162,6 +168,9 @@ extension PostgresLog {
     case changing
   }
 
+  /// Milliseconds that the server waits for a lock: less than the program waits for the server.
+  var lockPatience: Int { max(1, Int(options.answerTimeout * 900)) }
+
   /// Calls inside of a transaction, and commits it. An error, or a body that returns nil, undoes it.
   ///
   /// - Parameter lock: what only one transaction at a time does.
@@ -170,7 +179,7 @@ extension PostgresLog {
   ) throws -> T? {
     // The server gives up a lock earlier than the program does, and at some time also what nobody waits for
     // any more.
-    let patience = max(1, Int(options.answerTimeout * 900))
+    let patience = lockPatience
     let beginning =
       "BEGIN "
       + (purpose == .reading

@@ -89,7 +89,10 @@ struct PostgresTables: Sendable {
   }
 
   /// The common beginning of statements about a store: its era that has no end. `$1` is its name.
-  var here: String {
-    "WITH here AS (SELECT era, format, folded FROM \(self("store")) WHERE name = $1 AND ended IS NULL)"
+  var here: String { here("$1") }
+
+  /// The same with the name as it stands in the statement.
+  func here(_ name: String) -> String {
+    "WITH here AS (SELECT era, format, folded FROM \(self("store")) WHERE name = \(name) AND ended IS NULL)"
   }
 }

@@ -1,0 +1,74 @@
+package import Larch
+
+/// The turn of a client: a lock that a transaction holds, on a connection of its own.
+///
+/// Commits are made on the other connections, so a turn that the server ends harms nothing, and the
+/// statement of a commit is the same with a turn and without. The transaction, and not the session, holds the
+/// lock, since a pooler gives each transaction another session.
+///
+/// Unchecked, since `PostgresLog` guards it.
+struct PostgresTurn: @unchecked Sendable {
+  /// Made for the first turn, and kept for the next ones.
+  var connection: PostgresConnection?
+  var isHeld = false
+
+  /// Milliseconds for which the server lets a client keep its turn without a word.
+  static let limit = 10_000
+
+  /// Lets the next one have the turn. Nobody waits for the answer; it is read before the next turn.
+  mutating func end() {
+    guard isHeld else { return }
+    isHeld = false
+    do { try connection?.sendAhead("COMMIT") } catch { connection = nil }
+  }
+}
+
+extension PostgresLog {
+  package func takeTurn(after place: LogPlace, limit: Int) throws -> LogTail {
+    guard place.position < Self.positionLimit else { return .diverged }
+    do {
+      if let tail = try waitForTurn(after: place, limit) { return tail }
+    } catch let failure as PostgresFailure where failure.kind != .closed {
+      // Another one has its turn for too long, or the connection is lost. The plain call says what is wrong,
+      // and goes on if nothing is.
+    } catch let failure as PostgresFailure {
+      throw failure.error(of: name)
+    }
+    return try tail(after: place, limit: limit)
+  }
+
+  package func endTurn() { turn.withLock { $0.end() } }
+
+  /// Begins a transaction, waits for its lock and reads the entries, all in one round trip.
+  ///
+  /// - Returns: nil if there are no tables.
+  private func waitForTurn(after place: LogPlace, _ limit: Int) throws -> LogTail? {
+    // Taken out, since `endTurn` and `close` must not wait for the server.
+    let known = turn.withLock { turn -> PostgresConnection? in
+      turn.end()
+      defer { turn.connection = nil }
+      return turn.connection
+    }
+    let connection = try known ?? connected()
+    let before = connection.trips
+    defer { count(connection.trips - before) }
+    try connection.finishAhead()
+    // Each statement sees what was committed before it began, so the entries are those after the wait.
+    // A cursor of this kind sends values in their binary form, as the other calls get them.
+    let rows = try connection.lastRows(
+      of: """
+      BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = \(lockPatience);
+      SET LOCAL idle_in_transaction_session_timeout = \(PostgresTurn.limit);
+      SELECT pg_advisory_xact_lock(\(PostgresTables.lock("turn \(tables.schema) \(store)")));
+      DECLARE turn BINARY CURSOR FOR \(tailStatement(.literals(store, place, limit)));
+      FETCH ALL FROM turn
+      """)
+    let tail = try readTail(rows, after: place)
+    turn.withLock { turn in
+      if isClosed { return }
+      turn.connection = connection
+      turn.isHeld = true
+    }
+    return tail
+  }
+}
