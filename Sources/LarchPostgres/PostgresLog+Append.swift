@@ -4,7 +4,7 @@ extension PostgresLog {
   /// The maximum of the changes of one entry.
   static let entryLimit = 256 << 20
 
-  package func append(_ entries: [LogEntry]) throws -> Bool {
+  package func append(_ entries: [LogEntry], mayBeThere: Bool) throws -> Bool {
     defer { endTurn() }
     guard let first = entries.first, let last = entries.last else { return true }
     for entry in entries where entry.changes.count > Self.entryLimit {
@@ -24,9 +24,11 @@ extension PostgresLog {
     let before: [PostgresValue] = [
       .text(store), .int(Int64(first.place.position - 1)), .bytes(first.before.bytes),
     ]
+    var calls = mayBeThere ? 1 : 0
     for _ in 0..<Self.attempts {
       do {
-        return try appendOnce(batches, before) || isThere(last.place)
+        if try appendOnce(batches, before, &calls) { return true }
+        return try calls > 1 && isThere(last.place)
       } catch let failure as LarchError where failure.isConflict {
         // Only where the database has another isolation than PostgreSQL's own default.
         continue
@@ -35,8 +37,18 @@ extension PostgresLog {
     return try isThere(last.place)
   }
 
-  private func appendOnce(_ batches: [Batch], _ before: [PostgresValue]) throws -> Bool {
-    if batches.count == 1 { return try call { try appendFirst(batches[0], before, $0) } }
+  /// - Parameter calls: counts what is sent. A call that finds its connection dead is sent again by itself, and
+  ///   may have succeeded before.
+  private func appendOnce(
+    _ batches: [Batch], _ before: [PostgresValue], _ calls: inout Int
+  ) throws -> Bool {
+    if batches.count == 1 {
+      return try call {
+        calls += 1
+        return try appendFirst(batches[0], before, $0)
+      }
+    }
+    calls += 1
     let isDone = try transaction(.changing) { connection -> Bool? in
       guard try appendFirst(batches[0], before, connection) else { return nil }
       for batch in batches.dropFirst() { try appendRest(batch, connection) }

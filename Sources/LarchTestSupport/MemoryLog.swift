@@ -156,7 +156,7 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
     }
   }
 
-  package func append(_ entries: [LogEntry]) throws -> Bool {
+  package func append(_ entries: [LogEntry], mayBeThere: Bool) throws -> Bool {
     let appendsAnywhere = server.appendsAnywhere
     defer { endTurn() }
     return try call(isAppend: true) { log in

@@ -1,6 +1,11 @@
 package import Larch
 
 extension SharedLog {
+  /// Appends entries, or finds that an earlier attempt has appended them.
+  package func append(_ entries: [LogEntry]) throws -> Bool {
+    try append(entries, mayBeThere: true)
+  }
+
   /// Brings the state up to a position, however new its entries are.
   package func fold(through position: UInt64) throws -> LogPlace {
     try fold(through: position, olderThan: 0)

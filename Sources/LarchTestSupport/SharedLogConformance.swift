@@ -128,7 +128,7 @@ package final class SharedLogConformance {
 
   private func append() throws {
     let entries = entries(after: model.newest, count: Int.random(in: 1...5, using: &random))
-    let isDone = try client.append(entries)
+    let isDone = try client.append(entries, mayBeThere: false)
     try expect(isDone == model.accepts(entries), "append returned \(isDone)")
     if isDone {
       model.append(entries)
@@ -144,7 +144,7 @@ package final class SharedLogConformance {
     if Int.random(in: 0..<4, using: &random) == 0 { place.position += 1 }
     let entries = entries(after: place, count: 2)
     let isRight = model.accepts(entries)
-    let isDone = try client.append(entries)
+    let isDone = try client.append(entries, mayBeThere: false)
     try expect(isDone == isRight, "append after another place returned \(isDone)")
     if isDone { model.append(entries) }
     count("append elsewhere")
@@ -153,7 +153,7 @@ package final class SharedLogConformance {
 
   private func appendAgain() throws {
     guard let entries = sent.randomElement(using: &random) else { return }
-    let isDone = try client.append(entries)
+    let isDone = try client.append(entries, mayBeThere: true)
     try expect(isDone == model.has(entries), "the same append again returned \(isDone)")
     count("append again \(isDone)")
     try look()

@@ -32,11 +32,10 @@ package protocol SharedLog: AnyObject, Sendable {
 
   /// Appends entries, of which each follows the one before it, all or none.
   ///
-  /// It also succeeds if the log has exactly these entries there already: then an earlier attempt
-  /// had succeeded.
-  ///
+  /// - Parameter mayBeThere: whether an earlier attempt may have appended them. Then it also succeeds if
+  ///   the log has exactly these entries there already, which can cost one more call of the server.
   /// - Returns: false if the log does not end where the first entry follows.
-  func append(_ entries: [LogEntry]) throws -> Bool
+  func append(_ entries: [LogEntry], mayBeThere: Bool) throws -> Bool
 
   /// The entries after a place.
   ///

@@ -68,7 +68,7 @@ package final class CommitOrder: @unchecked Sendable {
     var attempts = Attempts(patience)
     while true {
       do {
-        isDone = try log.append([entry])
+        isDone = try log.append([entry], mayBeThere: mayHaveHappened)
         // If an earlier attempt succeeded, others may have appended after it since.
         if !isDone, mayHaveHappened { isDone = try isThere(entry) }
         if !isDone { noteLoss() }

@@ -88,7 +88,7 @@ extension FollowingWork {
   ) throws -> Bool {
     while true {
       do {
-        guard try log.append([entry]) else { return false }
+        guard try log.append([entry], mayBeThere: true) else { return false }
         return true
       } catch let error as LarchError where error.code == .unavailable {
         try again(after: error, &attempts)

@@ -186,7 +186,7 @@ extension MirrorShipper {
           return
         }
         // False: another program ships the same store, or another store has the log.
-        guard try log.append(entries) else { return known = nil }
+        guard try log.append(entries, mayBeThere: true) else { return known = nil }
         try acknowledge(last.place, log, isIdle: false)
       case .cut, .diverged:
         // What followed was dropped, or another program has shipped and trimmed it.

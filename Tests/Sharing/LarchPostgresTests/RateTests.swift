@@ -1,0 +1,200 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+@testable import LarchPostgres
+
+/// Prints rates of shared stores and mirrors beside the same transactions in SQL tables, for docs/servers.md;
+/// it asserts none of them. On a server that flushes.
+@Suite(
+  "Rates",
+  .enabled(if: ProcessInfo.processInfo.environment["LARCH_POSTGRES_MEASURE"] != nil), needsServer,
+  .serialized)
+struct RateTests {
+  private struct Account: Record, Equatable {
+    var id = RecordID<Account>()
+    var owner: String
+    var balance: Int
+    static let schema = Schema<Account> {
+      Unique(\.owner)
+      Index(\.balance)
+    }
+  }
+
+  /// Seconds of each measurement.
+  private static let time =
+    ProcessInfo.processInfo.environment["LARCH_POSTGRES_MEASURE"].flatMap(Double.init) ?? 5
+
+  /// Times of calls from several threads or tasks.
+  private final class Calls: Sendable {
+    private let times = Locked<[Double]>([])
+    private let start = ContinuousClock.now
+
+    var isOver: Bool { (ContinuousClock.now - start).inSeconds > RateTests.time }
+
+    func add(_ begin: ContinuousClock.Instant) {
+      let time = (ContinuousClock.now - begin).inSeconds
+      times.withLock { $0.append(time) }
+    }
+
+    var count: Int { times.withLock { $0.count } }
+
+    func report(_ what: String) {
+      let sorted = times.withLock { $0.sorted() }
+      let total = (ContinuousClock.now - start).inSeconds
+      func part(_ share: Double) -> String {
+        String(format: "%.2f ms", sorted[Int(Double(sorted.count - 1) * share)] * 1000)
+      }
+      print(
+        "\(what): \(Int(Double(sorted.count) / total))/s, p50 \(part(0.5)), p99 \(part(0.99))")
+    }
+  }
+
+  private func withStores(
+    _ count: Int, _ server: PostgresServer, _ body: ([Store]) async throws -> Void
+  ) async throws {
+    let log = ServerLog.postgres(server.url, store: freshName())
+    let paths = (0..<count).map { _ in ScratchFile.freshPath() }
+    var stores: [Store] = []
+    defer {
+      stores.forEach { $0.close() }
+      paths.forEach(ScratchFile.remove)
+    }
+    for path in paths {
+      stores.append(try Store(sharing: log, copy: path, for: Account.self, options: .quick))
+    }
+    try await body(stores)
+  }
+
+  private func saves(_ stores: [Store], tasks: Int, _ what: String) async throws {
+    let calls = Calls()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for (place, store) in stores.enumerated() {
+        for task in 0..<tasks {
+          group.addTask {
+            var number = 0
+            while !calls.isOver {
+              number += 1
+              let begin = ContinuousClock.now
+              let owner = "\(place) \(task) \(number)"
+              try await store.write { [number] tx in
+                var account = Account(owner: owner, balance: number)
+                try tx.save(&account)
+              }
+              calls.add(begin)
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    calls.report(what)
+    let lost = stores.reduce(0) { $0 + ($1.environment.sharedOrder?.lostPlaces ?? 0) }
+    print("  \(lost) places lost")
+    let saved = try await stores[0].read(.fresh, within: .seconds(60)) { try $0.count(Account.all) }
+    #expect(saved == calls.count)
+  }
+
+  /// The same inserts as statements of one round trip each, in a table with the same indexes.
+  private func inserts(_ server: PostgresServer, connections: Int, _ what: String) throws {
+    let table = freshName("t")
+    try server.run(
+      """
+      CREATE TABLE \(table) (id bigserial PRIMARY KEY, owner text UNIQUE NOT NULL, balance bigint NOT NULL);
+      CREATE INDEX ON \(table) (balance)
+      """)
+    let logs = try (0..<connections).map { _ in try server.log("none") }
+    defer { for log in logs { log.close() } }
+    for log in logs { _ = try log.call { try $0.run("SELECT 1") } }
+    let calls = Calls()
+    onThreads(connections) { place in
+      do {
+        var number = 0
+        while !calls.isOver {
+          number += 1
+          let begin = ContinuousClock.now
+          _ = try logs[place].call {
+            try $0.run(
+              "INSERT INTO \(table) (owner, balance) VALUES ($1, $2) RETURNING id",
+              [.text("\(place) \(number)"), .int(Int64(number))])
+          }
+          calls.add(begin)
+        }
+      } catch { Issue.record(error) }
+    }
+    calls.report(what)
+    #expect(try Int(server.text("SELECT count(*) FROM \(table)")) == calls.count)
+  }
+
+  @Test("Of saves by one server and by sixteen, beside inserts by SQL")
+  func saves() async throws {
+    let server = try PostgresServer(isQuick: false)
+    for round in 1...2 {
+      print("round \(round)")
+      try await withStores(1, server) { stores in
+        try await saves(stores, tasks: 1, "one server, one task")
+      }
+      try inserts(server, connections: 1, "SQL, one connection")
+      try await withStores(1, server) { stores in
+        try await saves(stores, tasks: 64, "one server, 64 tasks")
+      }
+      try inserts(server, connections: 64, "SQL, 64 connections")
+      try await withStores(16, server) { stores in
+        try await saves(stores, tasks: 4, "16 servers, 4 tasks each")
+        try await saves(stores, tasks: 64, "16 servers, 64 tasks each")
+      }
+    }
+  }
+
+  @Test("Of commits until a mirror has them, at 1,000 a second")
+  func lag() async throws {
+    let server = try PostgresServer(isQuick: false)
+    let name = freshName()
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    let store = try Store(
+      at: path, mirror: .postgres(server.url, store: name), for: Account.self, options: .quick)
+    defer { store.close() }
+    try await store.mirror?.settled()
+    let watcher = try server.log(name)
+    defer { watcher.close() }
+    let first = try #require(try watcher.head()).newest.position
+    let count = Int(1000 * Self.time)
+    // When each commit was acknowledged, and when another client saw it.
+    let committed = Locked<[ContinuousClock.Instant]>([])
+    let lags = Locked<[Double]>([])
+    let start = ContinuousClock.now
+    onThreads(2) { number in
+      do {
+        if number == 0 {
+          for number in 0..<count {
+            let due = start + .milliseconds(number)
+            while ContinuousClock.now < due { usleep(200) }
+            try store.saveAll([Account(owner: "\(number)", balance: number)])
+            committed.withLock { $0.append(.now) }
+          }
+          return
+        }
+        var seen = 0
+        while seen < count {
+          let newest = Int(try #require(try watcher.head()).newest.position - first)
+          let now = ContinuousClock.now
+          // It may be there before the writer says so.
+          let known = committed.withLock { Array($0.dropFirst(seen).prefix(newest - seen)) }
+          lags.withLock { $0 += known.map { max(0, (now - $0).inSeconds) } }
+          seen += known.count
+          usleep(1000)
+        }
+      } catch { Issue.record(error) }
+    }
+    let time = (ContinuousClock.now - start).inSeconds
+    let sorted = lags.withLock { $0.sorted() }
+    try #require(sorted.count == count)
+    print(
+      "lag at \(Int(Double(count) / time)) saves/s: "
+        + [0.5, 0.99, 1].map {
+          String(format: "%.1f ms", sorted[Int(Double(count - 1) * $0)] * 1000)
+        }.joined(separator: ", ") + " (median, p99, longest)")
+  }
+}
