@@ -6,7 +6,7 @@ internal import Larch
 /// A password may be in any of them. It is in `options` and `secrets` only, and neither is ever printed.
 struct PostgresAddress: Sendable, CustomReflectable {
   /// A server that may be the one: several are tried in their order.
-  struct Place: Sendable {
+  struct Place: Hashable, Sendable {
     var host: String?
     var address: String?
     var port: String?
@@ -28,6 +28,16 @@ struct PostgresAddress: Sendable, CustomReflectable {
   let secrets: [String]
   /// Where the server is, without a password.
   let name: String
+
+  /// What all connections to the server have in common.
+  struct Identity: Hashable, CustomReflectable {
+    fileprivate let places: [Place]
+    fileprivate let options: [String: String]
+
+    var customMirror: Mirror { Mirror(self, children: []) }
+  }
+
+  var identity: Identity { Identity(places: places, options: options) }
 
   /// `dump` shows no more.
   var customMirror: Mirror { Mirror(self, children: ["name": name]) }

@@ -9,7 +9,8 @@ internal import Larch
 package final class PostgresConnection: CustomReflectable {
   let pq: LibPQ
   private let handle: LibPQ.Connection
-  private let wake: PostgresWake
+  /// That of the log which uses it.
+  var wake: PostgresWake
   private let secrets: [String]
   /// Seconds that the server may be silent.
   private let answerTimeout: Double

@@ -3,8 +3,8 @@ package import Larch
 
 /// The log of one store on a PostgreSQL server.
 ///
-/// A call takes a connection that nobody uses, or makes one. Nothing is kept in memory about the log, so what
-/// others do to it is seen by the next call.
+/// A call takes a connection that nobody uses, or makes one; all logs of the process on one server share them.
+/// Nothing is kept in memory about the log, so what others do to it is seen by the next call.
 package final class PostgresLog: SharedLog {
   package let name: String
   let store: String
@@ -12,21 +12,10 @@ package final class PostgresLog: SharedLog {
   private let address: PostgresAddress
   private let options: PostgresOptions
   private let pq: LibPQ
-  private let wake: PostgresWake
-  private let idle = Locked(Idle())
+  let wake = PostgresWake()
+  let pool: PostgresPool
   let turn = Locked(PostgresTurn())
-
-  /// Connections that wait for a user. Unchecked, since each is in the list or has one user.
-  private struct Idle: @unchecked Sendable {
-    var connections: [PostgresConnection] = []
-    var trips = 0
-  }
-
-  /// The maximum number of unused connections that are kept: one that ships or follows, one that folds.
-  private static let kept = 2
-  /// Seconds between looks for new entries. A connection that listens would know earlier, but a server lets
-  /// only one transaction at a time commit a notification, and a pooler passes none on.
-  static let lookInterval = 0.02
+  private let trips = Locked(0)
 
   /// Connects when it is first used.
   ///
@@ -42,25 +31,27 @@ package final class PostgresLog: SharedLog {
     self.store = store
     self.options = options.usable
     tables = PostgresTables(schema: options.schema)
-    let name = "\(address.name), store \(store)"
-    self.name = name
-    do { wake = try PostgresWake() } catch { throw error.error(of: name) }
+    name = "\(address.name), store \(store)"
+    pool = .shared(
+      PostgresPool.Key(
+        address: address.identity, connectTimeout: self.options.connectTimeout,
+        answerTimeout: self.options.answerTimeout, connections: self.options.connections))
+    pool.join()
   }
 
   deinit { close() }
 
   package func close() {
-    wake.end()
-    idle.withLock { $0.connections = [] }
-    turn.withLock { $0 = PostgresTurn() }
+    guard wake.end() else { return }
+    pool.watch.end(of: wake)
+    endTurn()
+    pool.leave()
   }
 
-  var isClosed: Bool { wake.hasEnded }
-
   /// How often an answer was waited for, since the log was opened.
-  package var roundTrips: Int { idle.withLock { $0.trips } }
+  package var roundTrips: Int { trips.withLock { $0 } }
 
-  func count(_ trips: Int) { idle.withLock { $0.trips += trips } }
+  func count(_ number: Int) { trips.withLock { $0 += number } }
 
   /// Makes the tables, and gives a role the rights on them.
   package func prepare(for role: String?, readsOnly: Bool) throws {
@@ -84,31 +75,44 @@ extension PostgresLog {
   ) throws -> T {
     do {
       if wake.hasEnded { throw PostgresFailure(.closed) }
-      var ready: PostgresConnection?
-      if let waiting = idle.withLock({ $0.connections.popLast() }) {
-        do {
-          guard let beginning else { return try use(waiting, body) }
-          try begin(waiting, beginning)
-          ready = waiting
-        } catch let failure as PostgresFailure where failure.isLost {
-          // The server was started again since. Other idle connections are as old.
-          idle.withLock { $0.connections = [] }
-        }
+      return try pool.using(wake, patience: options.answerTimeout) {
+        try callAtOnce(beginning, body)
       }
-      if let ready { return try use(ready, body) }
-      let made = try connected()
-      try check(made)
-      if let beginning { try begin(made, beginning) }
-      return try use(made, body)
     } catch let failure as PostgresFailure {
       throw failure.error(of: name)
     }
   }
 
+  private func callAtOnce<T>(
+    _ beginning: String?, _ body: (PostgresConnection) throws -> T
+  ) throws -> T {
+    if let waiting = pool.take() {
+      waiting.wake = wake
+      var isReady = false
+      do {
+        try waiting.finishAhead()
+        guard let beginning else { return try use(waiting, body) }
+        try begin(waiting, beginning)
+        isReady = true
+      } catch let failure as PostgresFailure where failure.isLost {
+        // The server was started again since. Other idle connections are as old.
+        pool.forget()
+      }
+      if isReady { return try use(waiting, body) }
+    }
+    let made = try connected()
+    if let beginning { try begin(made, beginning) }
+    return try use(made, body)
+  }
+
+  /// A new connection.
   func connected() throws -> PostgresConnection {
-    do { return try PostgresConnection(to: address, options, pq, wake) } catch {
+    let made: PostgresConnection
+    do { made = try PostgresConnection(to: address, options, pq, wake) } catch {
       throw error.error(of: name, isUnsent: true)
     }
+    try check(made)
+    return made
   }
 
   private func use<T>(
@@ -139,9 +143,7 @@ extension PostgresLog {
   /// A connection that is not given back is closed, and with it the server undoes its transaction.
   private func giveBack(_ connection: PostgresConnection) {
     guard !connection.isInTransaction else { return }
-    idle.withLock {
-      if $0.connections.count < Self.kept, !wake.hasEnded { $0.connections.append(connection) }
-    }
+    pool.giveBack(connection)
   }
 
   /// A server that acknowledges what it may lose is no place for the only copy of a commit.
@@ -229,24 +231,35 @@ extension PostgresLog {
   }
 
   package func wait(after position: UInt64, seconds: Double) throws {
-    guard position < Self.positionLimit else { return }
-    let position = Int64(position)
     // Also for what is no number.
-    let deadline = PostgresWake.now + (seconds > 0 ? seconds : 0)
-    while true {
-      let isThere = try call { connection in
-        try connection.runOnTables(
-          """
-          \(tables.here)
-          SELECT EXISTS (SELECT FROM here JOIN \(tables("log")) USING (era) WHERE position > $2)
-          """, [.text(store), .int(position)]
-        )?.bool(0, 0) ?? false
+    guard position < Self.positionLimit, seconds > 0 else { return }
+    do {
+      try pool.watch.wait(
+        for: PostgresWatch.Wanted(tables: tables, store: store, position: Int64(position)),
+        of: wake, until: PostgresWake.now + seconds, look: look)
+    } catch let failure as PostgresFailure {
+      throw failure.error(of: name)
+    }
+  }
+
+  /// Which of some stores have entries after a position.
+  private func look(_ wanted: [PostgresWatch.Wanted]) throws -> [Int] {
+    guard let tables = wanted.first?.tables else { return [] }
+    return try call { connection in
+      let rows = try connection.runOnTables(
+        """
+        SELECT w.n FROM unnest($1, $2) WITH ORDINALITY w(name, position, n)
+        JOIN \(tables("store")) s ON s.name = w.name AND s.ended IS NULL
+        WHERE EXISTS (SELECT FROM \(tables("log")) l WHERE l.era = s.era AND l.position > w.position)
+        """, [.texts(wanted.map(\.store)), .ints(wanted.map(\.position))])
+      guard let rows else { return [] }
+      return try (0..<rows.count).map { row in
+        let place = try rows.int(row, 0) - 1
+        guard wanted.indices.contains(place) else {
+          throw damage("The server tells of a log that nobody asked for.")
+        }
+        return place
       }
-      let now = PostgresWake.now
-      if isThere || now >= deadline { return }
-      do {
-        _ = try wake.wait(nil, for: 0, until: min(deadline, now + Self.lookInterval))
-      } catch { throw error.error(of: name) }
     }
   }
 

@@ -9,6 +9,11 @@ public struct PostgresOptions: Sendable {
   /// Seconds that the server may be silent while it is asked something. After them the connection is given
   /// up, and the call throws `.unavailable`.
   public var answerTimeout = 30.0
+  /// The most connections that all stores of this process use at once for calls to the server; further calls wait
+  /// for a free one, in their order. Half as many more can hold the turns of shared stores.
+  ///
+  /// Stores with the same address and the same options share them.
+  public var connections = 32
 
   /// The schema `larch`, and these times.
   public init() {}
@@ -19,6 +24,7 @@ public struct PostgresOptions: Sendable {
     var options = self
     options.connectTimeout = time(connectTimeout)
     options.answerTimeout = time(answerTimeout)
+    options.connections = max(2, connections)
     return options
   }
 }

@@ -18,8 +18,10 @@ struct PostgresTables: Sendable {
 
   /// The schema, as it stands in a statement.
   let schema: String
+  private let name: String
 
   init(schema: String) {
+    name = schema
     self.schema = "\"" + schema.replacing("\"", with: "\"\"") + "\""
   }
 
@@ -63,7 +65,13 @@ struct PostgresTables: Sendable {
       BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '30s';
       SELECT pg_advisory_xact_lock(\(Self.lock("tables " + schema)))
       """)
-    let isThere = try connection.run("SELECT to_regclass($1) IS NOT NULL", [.text(self("store"))])
+    // The rows of the catalog are those of now. Its functions may know from before the wait that nothing
+    // is there, until a table is opened, as these are.
+    let isThere = try connection.run(
+      """
+      SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
+        WHERE nspname = $1 AND relname = 'store')
+      """, [.text(name)])
     try connection.script(try isThere.bool(0, 0) ? "COMMIT" : creation + "COMMIT")
     connection.isInTransaction = false
   }

@@ -8,19 +8,11 @@ package import Larch
 ///
 /// Unchecked, since `PostgresLog` guards it.
 struct PostgresTurn: @unchecked Sendable {
-  /// Made for the first turn, and kept for the next ones.
+  /// The connection that holds it.
   var connection: PostgresConnection?
-  var isHeld = false
 
   /// Milliseconds for which the server lets a client keep its turn without a word.
   static let limit = 10_000
-
-  /// Lets the next one have the turn. Nobody waits for the answer; it is read before the next turn.
-  mutating func end() {
-    guard isHeld else { return }
-    isHeld = false
-    do { try connection?.sendAhead("COMMIT") } catch { connection = nil }
-  }
 }
 
 extension PostgresLog {
@@ -37,19 +29,27 @@ extension PostgresLog {
     return try tail(after: place, limit: limit)
   }
 
-  package func endTurn() { turn.withLock { $0.end() } }
-
-  /// Begins a transaction, waits for its lock and reads the entries, all in one round trip.
-  ///
-  /// - Returns: nil if there are no tables.
-  private func waitForTurn(after place: LogPlace, _ limit: Int) throws -> LogTail? {
-    // Taken out, since `endTurn` and `close` must not wait for the server.
-    let known = turn.withLock { turn -> PostgresConnection? in
-      turn.end()
+  /// Lets the next one have the turn. Nobody waits for the answer; whoever uses the connection next reads it.
+  package func endTurn() {
+    let held = turn.withLock { turn in
       defer { turn.connection = nil }
       return turn.connection
     }
-    let connection = try known ?? connected()
+    guard let held else { return }
+    pool.freeTurn()
+    if (try? held.sendAhead("COMMIT")) != nil { pool.giveBack(held) }
+  }
+
+  /// Begins a transaction, waits for its lock and reads the entries, all in one round trip.
+  ///
+  /// - Returns: nil if too many others of this process have turns.
+  private func waitForTurn(after place: LogPlace, _ limit: Int) throws -> LogTail? {
+    endTurn()
+    guard pool.mayHoldTurn() else { return nil }
+    var isHeld = false
+    defer { if !isHeld { pool.freeTurn() } }
+    let connection = try pool.take() ?? connected()
+    connection.wake = wake
     let before = connection.trips
     defer { count(connection.trips - before) }
     try connection.finishAhead()
@@ -57,18 +57,17 @@ extension PostgresLog {
     // A cursor of this kind sends values in their binary form, as the other calls get them.
     let rows = try connection.lastRows(
       of: """
-      BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = \(lockPatience);
-      SET LOCAL idle_in_transaction_session_timeout = \(PostgresTurn.limit);
-      SELECT pg_advisory_xact_lock(\(PostgresTables.lock("turn \(tables.schema) \(store)")));
-      DECLARE turn BINARY CURSOR FOR \(tailStatement(.literals(store, place, limit)));
-      FETCH ALL FROM turn
-      """)
+        BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = \(lockPatience);
+        SET LOCAL idle_in_transaction_session_timeout = \(PostgresTurn.limit);
+        SELECT pg_advisory_xact_lock(\(PostgresTables.lock("turn \(tables.schema) \(store)")));
+        DECLARE turn BINARY CURSOR FOR \(tailStatement(.literals(store, place, limit)));
+        FETCH ALL FROM turn
+        """)
     let tail = try readTail(rows, after: place)
-    turn.withLock { turn in
-      if isClosed { return }
-      turn.connection = connection
-      turn.isHeld = true
-    }
+    isHeld = true
+    turn.withLock { $0.connection = connection }
+    // Closed meanwhile: nobody else ends it.
+    if wake.hasEnded { endTurn() }
     return tail
   }
 }

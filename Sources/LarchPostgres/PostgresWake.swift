@@ -3,59 +3,42 @@ internal import Larch
 
 /// Ends what waits for a server, from any thread and for good.
 ///
-/// A pipe with a byte in it: every `poll` that watches it returns at once, now and later.
+/// Waits are cut into short ones, between which they see the end. A pipe would end them at once, but takes two
+/// descriptors, and a process may have thousands of logs open.
 package final class PostgresWake: Sendable {
-  let descriptor: CInt
-  private let other: CInt
+  /// The longest part of a wait.
+  private static let part = 0.02
+
   private let ended = Locked(false)
 
-  package init() throws(PostgresFailure) {
-    var ends: [CInt] = [-1, -1]
-    guard pipe(&ends) == 0 else {
-      throw PostgresFailure(.connection, "no pipe: \(String(cString: strerror(errno)))")
-    }
-    descriptor = ends[0]
-    other = ends[1]
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-  }
-
-  deinit {
-    _ = Foundation.close(descriptor)
-    _ = Foundation.close(other)
-  }
+  package init() {}
 
   /// Whether everything was ended.
   var hasEnded: Bool { ended.withLock { $0 } }
 
-  package func end() {
+  /// - Returns: false if everything was ended before.
+  @discardableResult
+  package func end() -> Bool {
     ended.withLock { hasEnded in
-      if hasEnded { return }
-      hasEnded = true
-      _ = write(other, [1], 1)
+      defer { hasEnded = true }
+      return !hasEnded
     }
   }
 
   /// Waits, unless everything is ended before.
   ///
-  /// - Parameters:
-  ///   - socket: what to wait for, or nil for the time alone.
-  ///   - deadline: on the clock of `now`.
+  /// - Parameter deadline: on the clock of `now`.
   /// - Returns: the events of the socket; none if the time has passed.
-  func wait(_ socket: CInt?, for events: Int32, until deadline: Double) throws(PostgresFailure)
+  func wait(_ socket: CInt, for events: Int32, until deadline: Double) throws(PostgresFailure)
     -> Int32
   {
     while true {
-      let left = deadline - Self.now
-      var watched = [
-        pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
-        // Negative numbers are passed over.
-        pollfd(fd: socket ?? -1, events: Int16(truncatingIfNeeded: events), revents: 0),
-      ]
-      let milliseconds = max(0, min(left * 1000, 1_000_000)).rounded(.up)
-      let found = poll(&watched, 2, CInt(milliseconds))
+      if hasEnded { throw PostgresFailure(.closed) }
+      let left = min(deadline - Self.now, Self.part)
+      var watched = pollfd(fd: socket, events: Int16(truncatingIfNeeded: events), revents: 0)
+      let found = poll(&watched, 1, CInt((max(0, left) * 1000).rounded(.up)))
       let failure = errno
-      if watched[0].revents != 0 { throw PostgresFailure(.closed) }
-      if found > 0 { return Int32(watched[1].revents) }
+      if found > 0 { return Int32(watched.revents) }
       if found < 0, failure != EINTR {
         throw PostgresFailure(.connection, String(cString: strerror(failure)))
       }

@@ -112,6 +112,44 @@ struct RightsTests {
     #expect(try server.text("SELECT count(*) FROM \(schema).store") == "6")
   }
 
+  @Test("Who has waited for another to make the tables sees them, though it saw none before")
+  func afterTheOther() throws {
+    let server = try PostgresServer.shared.get()
+    let schema = freshName()
+    let tables = PostgresTables(schema: schema)
+    let (first, second) = (try server.log("none"), try server.log("none"))
+    defer {
+      first.close()
+      second.close()
+    }
+    let hasLock = DispatchSemaphore(value: 0)
+    let isWaiting = DispatchSemaphore(value: 0)
+    onThreads(2) { number in
+      do {
+        let log = number == 0 ? first : second
+        try log.call { connection in
+          // From now on the server's process for this connection knows that nothing is there.
+          let nothing = try connection.runOnTables("SELECT FROM \(tables("store"))", [])
+          #expect(nothing == nil)
+          if number == 0 {
+            try connection.script(
+              "BEGIN; SELECT pg_advisory_xact_lock(\(PostgresTables.lock("tables " + tables.schema)))")
+            hasLock.signal()
+            isWaiting.wait()
+            usleep(200_000)
+            // The lock may be taken twice by the same one.
+            try tables.create(connection)
+          } else {
+            hasLock.wait()
+            isWaiting.signal()
+            try tables.create(connection)
+          }
+        }
+      } catch { Issue.record(error) }
+    }
+    #expect(try server.text("SELECT count(*) FROM \(schema).store") == "0")
+  }
+
   @Test("A server that acknowledges commits before they are on its disk is refused")
   func asynchronous() throws {
     let server = try PostgresServer.shared.get()
