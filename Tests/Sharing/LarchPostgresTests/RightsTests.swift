@@ -128,7 +128,9 @@ struct RightsTests {
       do {
         let log = number == 0 ? first : second
         try log.call { connection in
-          // From now on the server's process for this connection knows that nothing is there.
+          // From now on the server's process for this connection knows all that it needs for the statements,
+          // and that nothing is there.
+          try PostgresTables(schema: freshName()).create(connection)
           let nothing = try connection.runOnTables("SELECT FROM \(tables("store"))", [])
           #expect(nothing == nil)
           if number == 0 {
