@@ -39,6 +39,33 @@ swift build --package-path Examples/Seeds "${build[@]}"
 seeds=$(swift build --package-path Examples/Seeds "${build[@]}" --show-bin-path)/Seeds
 "$seeds" || fail "Seeds found something wrong; see above."
 
+say "== Shared"
+swift build --package-path Examples/Shared "${build[@]}"
+if ./Scripts/postgres.sh --find >/dev/null 2>&1; then
+  shop=$(swift build --package-path Examples/Shared "${build[@]}" --show-bin-path)/TicketShop
+  # The server ends with its input.
+  mkfifo "$scratch/input"
+  ./Scripts/postgres.sh --quick <"$scratch/input" >"$scratch/postgres" &
+  database=$!
+  exec 9>"$scratch/input"
+  until grep -q '^ready' "$scratch/postgres" || ! kill -0 "$database" 2>/dev/null; do sleep 0.1; done
+  address=$(sed -n 's/^socket //p' "$scratch/postgres")
+  # Three servers at once, each with a copy of its own.
+  servers=()
+  for server in north south west; do
+    "$shop" "$address" "$scratch/$server.larch" "$server" &
+    servers+=($!)
+  done
+  for server in "${servers[@]}"; do wait "$server" || fail "A TicketShop failed; see above."; done
+  "$shop" "$address" "$scratch/report.larch" | tee "$scratch/output"
+  grep -qx '60 tickets, 60 seats, 0 free, 3 servers' "$scratch/output" ||
+    fail "The servers sold something else than the 60 tickets, or not all three sold."
+  exec 9>&-
+  wait "$database" || true
+else
+  say "PostgreSQL's server is not installed, so TicketShop was built and not run."
+fi
+
 say "== SnapshotTests"
 swift test --package-path Examples/SnapshotTests "${build[@]}"
 

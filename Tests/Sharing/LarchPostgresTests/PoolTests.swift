@@ -190,8 +190,9 @@ struct PoolTests {
     defer { for log in [first, same, hasty, elsewhere] { log.close() } }
     #expect(first.pool === same.pool)
     #expect(first.pool !== hasty.pool && first.pool !== elsewhere.pool)
-    #expect(String(reflecting: try PostgresAddress("postgres://a:secret@b/c", LibPQ.shared()).identity)
-      .contains("secret") == false)
+    #expect(
+      String(reflecting: try PostgresAddress("postgres://a:secret@b/c", LibPQ.shared()).identity)
+        .contains("secret") == false)
   }
 
   @Test("The connections are closed with the last log")

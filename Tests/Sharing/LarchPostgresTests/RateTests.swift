@@ -197,4 +197,102 @@ struct RateTests {
           String(format: "%.1f ms", sorted[Int(Double(count - 1) * $0)] * 1000)
         }.joined(separator: ", ") + " (median, p99, longest)")
   }
+
+  /// Seconds of processor that this process and the server's have used.
+  private func processorTime(_ server: PostgresServer) throws -> (here: Double, server: Double) {
+    var usage = rusage()
+    getrusage(RUSAGE_SELF, &usage)
+    func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = [
+      "-c",
+      "cat $(ps -A -o pid=,ppid= | awk '$2 == \(server.pid) { print \"/proc/\" $1 \"/stat\" }')",
+    ]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = Pipe()
+    try process.run()
+    let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    let ticks = text.split(separator: "\n").map { line in
+      let fields = line.split(separator: ")").last?.split(separator: " ") ?? []
+      return fields.count > 12 ? (Double(fields[11]) ?? 0) + (Double(fields[12]) ?? 0) : 0
+    }
+    return (
+      seconds(usage.ru_utime) + seconds(usage.ru_stime),
+      ticks.reduce(0, +) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    )
+  }
+
+  /// `LARCH_POSTGRES_STORES` is the number of stores.
+  @Test("Of many stores, each with its own log on one server")
+  func many() async throws {
+    let count =
+      ProcessInfo.processInfo.environment["LARCH_POSTGRES_STORES"].flatMap(Int.init) ?? 200
+    let server = try PostgresServer(isQuick: false)
+    let name = freshName()
+    func log(_ number: Int) -> ServerLog { .postgres(server.url, store: "\(name) \(number)") }
+    func memory() -> Int {
+      let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+      return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096
+    }
+    let directory = ScratchFile.freshPath()
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    func seconds(_ body: () throws -> Void) rethrows -> Double {
+      let start = ContinuousClock.now
+      try body()
+      return (ContinuousClock.now - start).inSeconds
+    }
+    func open() throws -> [Store] {
+      try (0..<count).map { number in
+        try Store(
+          sharing: log(number), copy: "\(directory)/\(number)", for: Account.self, options: .quick)
+      }
+    }
+    let before = memory()
+    var stores: [Store] = []
+    print(
+      "\(count) stores: begun in \(try seconds { stores = try open() } / Double(count) * 1000) ms each"
+    )
+    for (number, store) in stores.enumerated() {
+      try store.saveAll((0..<20).map { Account(owner: "\($0)", balance: number) })
+    }
+    print("  memory: \((memory() - before) / count / 1024) kB each")
+    let connections = try server.text(
+      "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'")
+    print("  connections: \(connections)")
+    let (here, there) = try processorTime(server)
+    try await Task.sleep(for: .seconds(Self.time))
+    let (hereLater, thereLater) = try processorTime(server)
+    print(
+      String(
+        format: "  idle, in processors: %.3f here, %.3f of the server",
+        (hereLater - here) / Self.time, (thereLater - there) / Self.time))
+    // One of another process, so to say: each commit is awaited in another copy of one store.
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    let other = try Store(sharing: log(0), copy: path, for: Account.self, options: .quick)
+    var lags: [Double] = []
+    for number in 0..<100 {
+      try other.saveAll([Account(owner: "more \(number)", balance: 0)])
+      let version = try other.version
+      let begin = ContinuousClock.now
+      try await stores[0].read(.atLeast(version), within: .seconds(60)) { _ in }
+      lags.append((ContinuousClock.now - begin).inSeconds)
+    }
+    lags.sort()
+    print(
+      String(format: "  others' commits: after %.1f ms, p99 %.1f", lags[50] * 1000, lags[98] * 1000)
+    )
+    other.close()
+    print("  closed in \(seconds { stores.forEach { $0.close() } } / Double(count) * 1000) ms each")
+    print("  opened in \(try seconds { stores = try open() } / Double(count) * 1000) ms each")
+    for store in stores { #expect(try store.count(Account.all) >= 20) }
+    stores.forEach { $0.close() }
+    let size = try server.text(
+      "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relnamespace = 'larch'::regnamespace AND relkind = 'r'"
+    )
+    print("  on the server: \((Int(size) ?? 0) / count) bytes each")
+  }
 }

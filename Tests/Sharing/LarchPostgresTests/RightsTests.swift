@@ -135,7 +135,8 @@ struct RightsTests {
           #expect(nothing == nil)
           if number == 0 {
             try connection.script(
-              "BEGIN; SELECT pg_advisory_xact_lock(\(PostgresTables.lock("tables " + tables.schema)))")
+              "BEGIN; SELECT pg_advisory_xact_lock(\(PostgresTables.lock("tables " + tables.schema)))"
+            )
             hasLock.signal()
             isWaiting.wait()
             usleep(200_000)
