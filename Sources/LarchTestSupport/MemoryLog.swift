@@ -37,6 +37,12 @@ package final class MemoryServer: @unchecked Sendable {
   /// The calls that were made, without `wait`.
   private var counted = 0
   private var isDown = false
+  /// Seconds that a client waits for its turn at least.
+  package var turnDelay: Double {
+    get { changed.withLock { delay } }
+    set { changed.withLock { delay = newValue } }
+  }
+  private var delay = 0.0
   /// The client whose turn it is.
   fileprivate var turn: ObjectIdentifier?
 
@@ -181,6 +187,7 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
       }
       server.turn = ObjectIdentifier(self)
     }
+    if server.turnDelay > 0 { Thread.sleep(forTimeInterval: server.turnDelay) }
     do { return try tail(after: place, limit: limit) } catch {
       // The connection is lost, and the turn with it.
       endTurn()

@@ -160,6 +160,49 @@ struct SharedStoreTests {
     #expect(try stores[0].position < 350, "no append was shared")
   }
 
+  @Test("Writes that come while the first waits for its turn share its append")
+  func groupsInTurns() async throws {
+    let server = MemoryServer()
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    let store = try Store(
+      sharing: server.serverLog, copy: path, for: Account.self, options: .quick)
+    defer { store.close() }
+    let otherPath = ScratchFile.freshPath()
+    defer { ScratchFile.remove(otherPath) }
+    let other = try Store(
+      sharing: server.serverLog, copy: otherPath, for: Account.self, options: .quick)
+    defer { other.close() }
+    // From a lost place on, the store takes turns for a second.
+    let runs = Locked(0)
+    try await store.write { tx in
+      let run = runs.withLock { runs in
+        runs += 1
+        return runs
+      }
+      if run == 1 {
+        try onThreads(1) { _ in try other.saveAll([Account(owner: "faster", balance: 0)]) }
+      }
+      var account = Account(owner: "first", balance: 0)
+      try tx.save(&account)
+    }
+    server.turnDelay = 0.03
+    let before = try store.position
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<60 {
+        group.addTask {
+          try await store.write { tx in
+            var account = Account(owner: "\(number)", balance: number)
+            try tx.save(&account)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    // Two at once would be thirty.
+    #expect(try store.position - before < 20)
+  }
+
   @Test("A store of its own becomes a shared one, with its records")
   func conversion() throws {
     let server = MemoryServer()

@@ -74,8 +74,12 @@ final class WriteGroup {
       try write.store.run(write.body, on: open.writer.context, transaction, &hasRun, write.timer)
     }
     guard let attempt, let open else {
-      beginning = .now
-      let (attempt, (done, open)) = try write.store.attempt { (try run($0, $1), $1) }
+      let (attempt, (done, open)) = try write.store.attempt { transaction, open in
+        // Not before: the beginning may wait for the turn of a shared store, while more writes come that can
+        // be committed together.
+        beginning = .now
+        return (try run(transaction, open), open)
+      }
       self.attempt = attempt
       self.open = open
       durability = write.durability
