@@ -13,25 +13,7 @@
 # (SIGKILL, as after a failure of the machine), `start`, `pause` and `resume` (SIGSTOP, SIGCONT).
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-
-# Debian keeps the programs out of PATH, so that several versions can be installed.
-find_programs() {
-  local candidate
-  for candidate in "${LARCH_POSTGRES_BIN:-}" \
-    $(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V -r) \
-    /usr/libexec/postgresql* /opt/homebrew/opt/postgresql*/bin /usr/local/opt/postgresql*/bin \
-    /Applications/Postgres.app/Contents/Versions/latest/bin /usr/local/pgsql/bin \
-    "$(dirname "$(command -v initdb 2>/dev/null || echo /nowhere/initdb)")"; do
-    if [ -n "$candidate" ] && [ -x "$candidate/initdb" ] && [ -x "$candidate/postgres" ]; then
-      printf '%s' "$candidate"
-      return
-    fi
-  done
-  return 1
-}
-
-programs=$(find_programs) || fail "PostgreSQL's server was not found. Install it (Debian and Ubuntu:" \
-  "postgresql, Homebrew: postgresql@17), or name the directory of initdb in LARCH_POSTGRES_BIN."
+source "$(dirname "${BASH_SOURCE[0]}")/postgres-programs.sh"
 
 settings=()
 for argument in "$@"; do
@@ -44,23 +26,6 @@ for argument in "$@"; do
     *) fail "postgres.sh does not know $argument." ;;
   esac
 done
-
-# A server does not run as root.
-as_owner() { "$@"; }
-owner=$(id -un)
-if [ "$(id -u)" = 0 ]; then
-  owner=nobody
-  if id postgres >/dev/null 2>&1; then owner=postgres; fi
-  as_owner() {
-    if command -v setpriv >/dev/null 2>&1; then
-      setpriv --reuid="$owner" --regid="$(id -g "$owner")" --clear-groups "$@"
-    else
-      local command
-      printf -v command '%q ' "$@"
-      su -s /bin/sh "$owner" -c "$command"
-    fi
-  }
-fi
 
 # Short, since the path of a socket may have some hundred characters only.
 directory=$(mktemp -d /tmp/larch-postgres.XXXXXX)

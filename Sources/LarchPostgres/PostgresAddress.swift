@@ -11,6 +11,11 @@ struct PostgresAddress: Sendable, CustomReflectable {
     var address: String?
     var port: String?
 
+    /// Whether it is a socket in the file system, so that the server is a process of this machine.
+    var isSocket: Bool {
+      address == nil && (host.map { $0.isEmpty || $0.hasPrefix("/") || $0.hasPrefix("@") } ?? true)
+    }
+
     /// Whether nobody between the program and the server can listen: the name and the number say so.
     var isLocal: Bool {
       [host, address].compactMap { $0 }.allSatisfy { place in
@@ -99,6 +104,19 @@ struct PostgresAddress: Sendable, CustomReflectable {
       [secret, secret.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? secret]
     }.filter { !$0.isEmpty }
     name = Self.name(places, options, isLocal: isLocal)
+  }
+
+  /// Why a failover may lose acknowledged commits; nil if it may not. Nobody fails over a server of this machine;
+  /// a loopback address may be that of a proxy.
+  ///
+  /// - Parameters:
+  ///   - commit: the server's `synchronous_commit`.
+  ///   - standbys: its `synchronous_standby_names`.
+  func failoverRisk(commit: String, standbys: String) -> String? {
+    if places.allSatisfy(\.isSocket) { return nil }
+    if standbys.allSatisfy(\.isWhitespace) { return "synchronous_standby_names is empty" }
+    if commit == "local" { return "synchronous_commit is local for this user or database" }
+    return nil
   }
 
   /// The parts of a list, of which each may be missing.

@@ -48,6 +48,15 @@ package struct PostgresFailure: Error, CustomStringConvertible {
   /// Whether the connection, or its server, has gone.
   var isLost: Bool { kind == .connection || state?.hasPrefix("57P") == true }
 
+  /// Whether the server answered that it has undone the statement with its transaction: it found an error
+  /// before the commit. A server that shuts down or has trouble with its files may answer after the commit.
+  var isRefusal: Bool {
+    guard let state else { return false }
+    return state == "57014"
+      || ["0A", "22", "23", "25", "28", "3D", "3F", "40", "42", "53", "54", "55"]
+        .contains(state.prefix(2)) && state != "40003"
+  }
+
   /// Whether the server said that the tables, or their schema, do not exist.
   var isMissingTable: Bool { state == "42P01" || state == "3F000" }
 
@@ -55,10 +64,12 @@ package struct PostgresFailure: Error, CustomStringConvertible {
   ///
   /// - Parameters:
   ///   - log: where the log is.
-  ///   - isUnsent: whether the server certainly did not get the call.
-  package func error(of log: String, isUnsent: Bool = false) -> LarchError {
+  ///   - hadNoEffect: whether the call certainly changed nothing; nil if it is one attempt, of which the
+  ///     server's answer tells.
+  package func error(of log: String, hadNoEffect: Bool? = nil) -> LarchError {
+    let hadNoEffect = hadNoEffect ?? isRefusal
     func error(_ code: LarchError.Code, _ message: StaticString) -> LarchError {
-      let cause: any Error = isUnsent ? CallNotSent(cause: self) : self
+      let cause: any Error = hadNoEffect ? CallHadNoEffect(cause: self) : self
       return LarchError(code, message, underlying: cause) { context in
         context.path = log
         let parts = [state, text.isEmpty ? nil : text].compactMap { $0 }
@@ -143,7 +154,8 @@ package struct PostgresFailure: Error, CustomStringConvertible {
 extension LarchError {
   /// Whether another transaction was in the way, and the same statement may succeed now.
   var isConflict: Bool {
-    let state = (underlying as? PostgresFailure)?.state
+    let cause = (underlying as? CallHadNoEffect)?.cause ?? underlying
+    let state = (cause as? PostgresFailure)?.state
     return state == "40001" || state == "40P01"
   }
 }

@@ -75,7 +75,7 @@ extension PostgresLog {
       let rows = try connection.runOnTables(
         """
         \(newest) \(insertion)
-        SELECT era, $4, $5, $6, total + $7, $8, $9, $10 FROM newest ON CONFLICT DO NOTHING
+        SELECT era, $4, $5, $6, total + $7, $8, $9, $10 FROM newest \(PostgresTables.ifFree)
         """, before + batch.singleValues)
       return rows?.changed == 1
     }
@@ -83,7 +83,7 @@ extension PostgresLog {
       """
       \(newest), piece AS (\(Batch.pieces(from: 4))), first AS (
         \(insertion) SELECT newest.era, \(Self.values) FROM newest, piece p WHERE p.n = 1
-        ON CONFLICT DO NOTHING RETURNING era
+        \(PostgresTables.ifFree) RETURNING era
       ), rest AS (
         \(insertion) SELECT newest.era, \(Self.values) FROM first, newest, piece p WHERE p.n > 1
         RETURNING era
@@ -111,9 +111,9 @@ extension PostgresLog {
       """, [.text(store), .int(batch.origin)] + batch.values)
   }
 
-  /// Whether the log has an entry. Its token stands for all entries before it.
+  /// Whether the log has an entry, after an attempt to append it. Its token stands for all entries before it.
   private func isThere(_ place: LogPlace) throws -> Bool {
-    try call { connection in
+    try call(followsAttempt: true) { connection in
       let rows = try connection.runOnTables(
         """
         \(tables.here)

@@ -66,7 +66,7 @@ extension PostgresLog {
     let fence = try connection.run(
       """
       INSERT INTO \(tables("log")) (era, position, part, parts, total, token, before, changes)
-      VALUES ($1, $2, 0, 0, 0, '', '', '') ON CONFLICT DO NOTHING
+      VALUES ($1, $2, 0, 0, 0, '', '', '') \(PostgresTables.ifFree)
       """, [.int(old.era), .int(Int64(old.newest.position) + 1)])
     guard fence.changed == 1 else { return false }
     let ended = try connection.run(

@@ -70,46 +70,57 @@ extension PostgresLog {
   /// - Parameters:
   ///   - beginning: statements before the body. Without them the body may be called a second time, if a
   ///     connection that had not been used for a while was found dead; else only they are repeated.
+  ///   - followsAttempt: whether an earlier call may have done what this one asks for, so that no error of this
+  ///     one may say that nothing has happened.
   package func call<T>(
-    beginning: String? = nil, _ body: (PostgresConnection) throws -> T
+    beginning: String? = nil, followsAttempt: Bool = false,
+    _ body: (PostgresConnection) throws -> T
   ) throws -> T {
+    var followsAttempt = followsAttempt
     do {
       if wake.hasEnded { throw PostgresFailure(.closed) }
       return try pool.using(wake, patience: options.answerTimeout) {
-        try callAtOnce(beginning, body)
+        try callAtOnce(beginning, &followsAttempt, body)
       }
     } catch let failure as PostgresFailure {
-      throw failure.error(of: name)
+      throw failure.error(of: name, hadNoEffect: followsAttempt ? false : nil)
     }
   }
 
   private func callAtOnce<T>(
-    _ beginning: String?, _ body: (PostgresConnection) throws -> T
+    _ beginning: String?, _ followsAttempt: inout Bool, _ body: (PostgresConnection) throws -> T
   ) throws -> T {
     if let waiting = pool.take() {
       waiting.wake = wake
-      var isReady = false
+      var (isReady, isSent) = (false, false)
       do {
         try waiting.finishAhead()
-        guard let beginning else { return try use(waiting, body) }
+        guard let beginning else {
+          isSent = true
+          return try use(waiting, body)
+        }
         try begin(waiting, beginning)
         isReady = true
       } catch let failure as PostgresFailure where failure.isLost {
-        // The server was started again since. Other idle connections are as old.
+        // The server was started again since, or ends just now: then it may have done what the body asked.
+        // Other idle connections are as old.
         pool.forget()
+        if isSent { followsAttempt = true }
       }
       if isReady { return try use(waiting, body) }
     }
-    let made = try connected()
+    let made = try connected(followsAttempt: followsAttempt)
     if let beginning { try begin(made, beginning) }
     return try use(made, body)
   }
 
   /// A new connection.
-  func connected() throws -> PostgresConnection {
+  ///
+  /// - Parameter followsAttempt: see `call`.
+  func connected(followsAttempt: Bool = false) throws -> PostgresConnection {
     let made: PostgresConnection
     do { made = try PostgresConnection(to: address, options, pq, wake) } catch {
-      throw error.error(of: name, isUnsent: true)
+      throw error.error(of: name, hadNoEffect: !followsAttempt)
     }
     try check(made)
     return made
@@ -146,10 +157,16 @@ extension PostgresLog {
     pool.giveBack(connection)
   }
 
+  package var failoverRisk: String? { pool.failoverRisk }
+
   /// A server that acknowledges what it may lose is no place for the only copy of a commit.
   private func check(_ connection: PostgresConnection) throws {
-    let rows = try connection.run("SELECT current_setting('synchronous_commit')")
-    guard try rows.text(0, 0) != "off" else {
+    let rows = try connection.run(
+      "SELECT current_setting('synchronous_commit'), current_setting('synchronous_standby_names')")
+    let commit = try rows.text(0, 0)
+    let risk = address.failoverRisk(commit: commit, standbys: try rows.text(0, 1))
+    pool.note(failoverRisk: risk)
+    guard commit != "off" else {
       throw LarchError(
         .serverRefused,
         """

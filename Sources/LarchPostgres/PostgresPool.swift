@@ -29,6 +29,8 @@ final class PostgresPool: Sendable {
     /// How many more of them may hold turns: these wait for calls on others.
     var freeTurns: Int
     var queue: [DispatchSemaphore] = []
+    /// Of the server of the newest connection.
+    var failoverRisk: String?
   }
 
   private let state: Locked<State>
@@ -78,6 +80,11 @@ final class PostgresPool: Sendable {
 
   /// One was found dead, and the others are as old.
   func forget() { state.withLock { $0.connections = [] } }
+
+  /// Why a failover of the server may lose commits; nil if it may not, or if there was no connection yet.
+  var failoverRisk: String? { state.withLock { $0.failoverRisk } }
+
+  func note(failoverRisk risk: String?) { state.withLock { $0.failoverRisk = risk } }
 
   // MARK: How many are in use
 

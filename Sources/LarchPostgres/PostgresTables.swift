@@ -76,6 +76,11 @@ struct PostgresTables: Sendable {
     connection.isInTransaction = false
   }
 
+  /// How a row of `log` is inserted at a place that must be free. The key is named, so that the server refuses
+  /// the statement where the key is missing, as after a restoration of the rows alone: without it two
+  /// writers would both get a place, and nobody would know.
+  static let ifFree = "ON CONFLICT (era, position, part) DO NOTHING"
+
   /// Lets a role use the logs, or only read them.
   func grant(
     _ role: String, readsOnly: Bool, _ connection: PostgresConnection

@@ -81,7 +81,7 @@ package final class MemoryServer: @unchecked Sendable {
   }
 
   private func notSent(_ what: StaticString) -> LarchError {
-    LarchError(.unavailable, what, underlying: CallNotSent()) { $0.detail = "memory" }
+    LarchError(.unavailable, what, underlying: CallHadNoEffect()) { $0.detail = "memory" }
   }
 
   /// Makes a call, with faults.

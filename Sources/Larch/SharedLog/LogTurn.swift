@@ -9,12 +9,12 @@ extension SharedLog {
   package func endTurn() {}
 }
 
-/// Why an error `.unavailable` came, if it is certain that the server did not get the call.
-package struct CallNotSent: Error, CustomStringConvertible {
-  /// What kept the program from the server.
+/// Why an error came, if it is certain that the call changed nothing: the server did not get it, or refused it.
+package struct CallHadNoEffect: Error, CustomStringConvertible {
+  /// What kept the program from the server, or the server's answer.
   package let cause: (any Error)?
 
   package init(cause: (any Error)? = nil) { self.cause = cause }
 
-  package var description: String { cause.map { "\($0)" } ?? "the server was not reached" }
+  package var description: String { cause.map { "\($0)" } ?? "the server did nothing" }
 }

@@ -7,7 +7,7 @@
 /// The order of commits is decided here and nowhere else: `append` succeeds only at the place after the
 /// newest entry. All methods may be called from any thread, and each blocks until the server has
 /// answered. An error of the server is a `LarchError`: `.unavailable` where a later attempt may succeed.
-/// After an error, an append may have happened, unless the error's cause is `CallNotSent`; the same append
+/// After an error, an append may have happened, unless the error's cause is `CallHadNoEffect`; the same append
 /// again tells, as long as no other entry follows.
 package protocol SharedLog: AnyObject, Sendable {
   /// Where the log is, for messages. It contains no password.
@@ -68,8 +68,16 @@ package protocol SharedLog: AnyObject, Sendable {
   /// Ends the turn, if the client has one.
   func endTurn()
 
+  /// Why commits that were acknowledged may be lost with the server, as far as the calls until now have shown;
+  /// nil if nothing says so.
+  var failoverRisk: String? { get }
+
   /// Ends calls that wait, and closes the connections. Later calls throw `.closed`.
   func close()
+}
+
+extension SharedLog {
+  package var failoverRisk: String? { nil }
 }
 
 /// What a log has.

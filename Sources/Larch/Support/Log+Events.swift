@@ -87,6 +87,9 @@ extension LogMessage.Event {
   public static let followingInterrupted = Self(rawValue: "following_interrupted")
   /// A copy follows its log again.
   public static let followingResumed = Self(rawValue: "following_resumed")
+  /// The server of a shared store acknowledges commits that no other machine has, so they may be lost when
+  /// another server takes its place. Told once by each program that opens the store.
+  public static let failoverMayLose = Self(rawValue: "failover_may_lose")
   /// A copy was promoted: it writes the log from now on.
   public static let promoted = Self(rawValue: "promoted")
 

@@ -14,6 +14,7 @@ do {
   case "verify-live": try verifyLive(Array(arguments.dropFirst()))
   case "crash-writer": try crashWriter(Array(arguments.dropFirst()))
   case "mirror-writer": try mirrorWriter(Array(arguments.dropFirst()))
+  case "village-writer": try villageWriter(Array(arguments.dropFirst()))
   case "crash-reader": try crashReader(Array(arguments.dropFirst()))
   case "crash-logged": try crashLogged(Array(arguments.dropFirst()))
   case "build-indexes": try buildIndexes(Array(arguments.dropFirst()))

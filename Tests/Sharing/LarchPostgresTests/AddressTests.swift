@@ -50,6 +50,25 @@ struct AddressTests {
   }
 
   @Test(
+    "A failover may lose commits of a server that is not reached through a socket alone",
+    arguments: [
+      ("postgres:///app", false), ("postgres:///app?host=/run/postgresql", false),
+      ("postgres:///app?host=/a,/b&port=1,2", false), ("host=@larch dbname=app", false),
+      ("postgres:///app?host=/a,db.example", true), ("postgres://db.example/app", true),
+      // It may be the address of a proxy.
+      ("postgres://localhost/app", true), ("host=/tmp hostaddr=192.0.2.1", true),
+    ])
+  func failoverRisk(text: String, isRemote: Bool) throws {
+    let address = try address(text)
+    func has(_ commit: String, _ standbys: String) -> Bool {
+      address.failoverRisk(commit: commit, standbys: standbys) != nil
+    }
+    #expect(has("on", "") == isRemote && has("remote_apply", " ") == isRemote)
+    #expect(has("local", "ANY 1 (a, b)") == isRemote)
+    #expect(!has("on", "ANY 1 (a, b)") && !has("remote_write", "*"))
+  }
+
+  @Test(
     "The name says where the log is",
     arguments: [
       ("postgres://u:secret@db.example/app", "postgres://db.example:5432/app"),

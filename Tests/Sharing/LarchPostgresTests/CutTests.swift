@@ -1,8 +1,8 @@
 import Foundation
-import Larch
 import LarchTestSupport
 import Testing
 
+@testable import Larch
 @testable import LarchPostgres
 
 /// `LARCH_POSTGRES_CUTS=all` cuts an append at every byte, and a first copy, which takes longer, at every
@@ -49,15 +49,20 @@ struct CutTests {
       let batch = entries(3, after: place)
       proxy.cut(after: bytes, direction)
       var isUnknown = false
+      // Whether the error says that nothing has happened.
+      var isDenied = false
       do {
         #expect(try log.append(batch), "cut after \(bytes)")
       } catch let error as LarchError {
         #expect(error.code == .unavailable, "cut after \(bytes): \(error)")
         isUnknown = true
+        isDenied = error.underlying is CallHadNoEffect
       }
       proxy.heal()
       let found = try direct.allEntries(after: place).map(\.place)
       #expect(found.isEmpty || found == batch.map(\.place), "cut after \(bytes)")
+      // A new connection that is refused says nothing of the call over the old one.
+      #expect(found.isEmpty || !isDenied, "cut after \(bytes)")
       outcomes[
         isUnknown ? found.isEmpty ? "not there" : "there, but not told" : "told", default: 0] += 1
       #expect(try log.append(batch), "again after a cut after \(bytes)")

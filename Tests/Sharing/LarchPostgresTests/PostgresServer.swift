@@ -4,8 +4,7 @@ import Testing
 
 @testable import LarchPostgres
 
-/// A server that `Scripts/postgres.sh` made for this process. It ends when the process does, in whatever
-/// way, since its input ends then.
+/// A server that `Scripts/postgres.sh` made for this process.
 final class PostgresServer: Sendable {
   /// The one that most tests share. Tests that kill or stop a server have their own.
   static let shared = Result { try PostgresServer() }
@@ -14,7 +13,7 @@ final class PostgresServer: Sendable {
   static let isAvailable: Bool = {
     if ProcessInfo.processInfo.environment["LARCH_POSTGRES"] == "required" { return true }
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: script)
+    process.executableURL = URL(fileURLWithPath: ServerScript.path("postgres.sh"))
     process.arguments = ["--find"]
     process.standardOutput = Pipe()
     process.standardError = Pipe()
@@ -23,9 +22,6 @@ final class PostgresServer: Sendable {
     return process.terminationStatus == 0
   }()
 
-  private static let script = URL(fileURLWithPath: #filePath)
-    .appending(path: "../../../../Scripts/postgres.sh").standardized.path
-
   struct Failure: Error { let text: String }
 
   /// As a trusted user, through the socket.
@@ -33,54 +29,19 @@ final class PostgresServer: Sendable {
   let port: String
   let directory: String
   let pid: pid_t
-  private let process: Process
-  private let input: FileHandle
-  private let output: FileHandle
+  private let script: ServerScript
 
   /// - Parameter isQuick: without flushes.
   init(isQuick: Bool = true) throws {
-    process = Process()
-    process.executableURL = URL(fileURLWithPath: Self.script)
-    process.arguments = isQuick ? ["--quick"] : []
-    let input = Pipe()
-    let output = Pipe()
-    process.standardInput = input
-    process.standardOutput = output
-    self.input = input.fileHandleForWriting
-    self.output = output.fileHandleForReading
-    // The children of other tests must not keep this end open: the server would outlive the tests.
-    _ = fcntl(self.input.fileDescriptor, F_SETFD, FD_CLOEXEC)
-    try process.run()
-    var values: [String: String] = [:]
-    while let line = Self.line(from: self.output), line != "ready" {
-      let parts = line.split(separator: " ", maxSplits: 1).map(String.init)
-      if parts.count == 2 { values[parts[0]] = parts[1] }
-    }
-    guard let url = values["socket"], let port = values["tls"], let directory = values["directory"],
-      let pid = values["pid"].flatMap({ pid_t($0) })
-    else { throw Failure(text: "Scripts/postgres.sh made no server") }
-    (self.url, self.port, self.directory, self.pid) = (url, port, directory, pid)
-  }
-
-  deinit {
-    try? input.close()
-    process.waitUntilExit()
-  }
-
-  private static func line(from file: FileHandle) -> String? {
-    var bytes: [UInt8] = []
-    while let byte = try? file.read(upToCount: 1)?.first {
-      if byte == 10 { return String(decoding: bytes, as: UTF8.self) }
-      bytes.append(byte)
-    }
-    return nil
+    script = try ServerScript("postgres.sh", isQuick ? ["--quick"] : [])
+    url = try script.value("socket")
+    port = try script.value("tls")
+    directory = try script.value("directory")
+    pid = pid_t(try script.value("pid")) ?? 0
   }
 
   /// `kill`, `start`, `pause` or `resume`.
-  func order(_ command: String) throws {
-    try input.write(contentsOf: Data("\(command)\n".utf8))
-    guard Self.line(from: output) == "done" else { throw Failure(text: "\(command) failed") }
-  }
+  func order(_ command: String) throws { try script.order(command) }
 
   // MARK: Logs
 

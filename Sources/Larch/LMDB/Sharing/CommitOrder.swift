@@ -74,7 +74,7 @@ package final class CommitOrder: @unchecked Sendable {
         if !isDone { noteLoss() }
         return isDone
       } catch {
-        if !Self.isUnsent(error) { mayHaveHappened = true }
+        if !Self.hadNoEffect(error) { mayHaveHappened = true }
         guard Self.isPassing(error), attempts.pause() else {
           throw mayHaveHappened ? unknown(entry, error) : unavailable(error)
         }
@@ -103,9 +103,9 @@ package final class CommitOrder: @unchecked Sendable {
     (error as? LarchError)?.code == .unavailable
   }
 
-  private static func isUnsent(_ error: any Error) -> Bool {
+  private static func hadNoEffect(_ error: any Error) -> Bool {
     guard let error = error as? LarchError else { return false }
-    return error.underlying is CallNotSent
+    return error.underlying is CallHadNoEffect
   }
 
   private func unknown(_ entry: LogEntry, _ cause: any Error) -> LarchError {

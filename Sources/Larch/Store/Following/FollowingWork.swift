@@ -38,6 +38,7 @@ final class FollowingWork: @unchecked Sendable {
     var isClosed = false
     var thread: UInt?
     var hasEnded = true
+    var hasToldRisk = false
     /// The client of the thread.
     var client: (any SharedLog)?
     /// The client that asks while the one of the thread waits.
@@ -277,6 +278,7 @@ final class FollowingWork: @unchecked Sendable {
   // MARK: Telling
 
   private func noteContact(newest: LogPlace, isFollowing: Bool = true) {
+    if role == .shared { tellRiskOnce() }
     let wasFailing = state.withLock { state in
       state.status.lastContact = Date()
       state.status.newestPosition = newest.position
@@ -288,6 +290,25 @@ final class FollowingWork: @unchecked Sendable {
     tell(
       LogMessage(.notice, .followingResumed, "The copy follows its log again.") {
         $0.path = environment.path
+      })
+  }
+
+  /// Says that a failover may lose commits, once. A mirror and a follower lose nothing that another machine
+  /// does not have.
+  private func tellRiskOnce() {
+    let risk = state.withLock { state -> String? in
+      guard !state.hasToldRisk, let risk = state.client?.failoverRisk else { return nil }
+      state.hasToldRisk = true
+      return risk
+    }
+    guard let risk else { return }
+    tell(
+      LogMessage(
+        .notice, .failoverMayLose,
+        "The server acknowledges commits that no other server has, so they may be lost when one takes its place; let it wait for a synchronous standby, unless its disk is on several machines."
+      ) {
+        $0.path = environment.path
+        $0.detail = "\(risk), \(serverLog.name)"
       })
   }
 
