@@ -46,7 +46,13 @@ package final class MemoryServer: @unchecked Sendable {
   /// The client whose turn it is.
   fileprivate var turn: ObjectIdentifier?
 
-  package init(seed: UInt64 = 0, faults: Faults = Faults()) {
+  /// The name of logs that only one of all copies writes to.
+  package static let oneWriter = "memory with one writer"
+
+  fileprivate let name: String
+
+  package init(seed: UInt64 = 0, faults: Faults = Faults(), name: String = "memory") {
+    self.name = name
     random = SeededGenerator(seed: seed)
     self.faults = faults
   }
@@ -73,7 +79,7 @@ package final class MemoryServer: @unchecked Sendable {
 
   /// The log for a store; each has a client of its own.
   package var serverLog: ServerLog {
-    ServerLog(name: "memory") { MemoryLog(self) }
+    ServerLog(name: name) { MemoryLog(self) }
   }
 
   fileprivate func unavailable(_ what: StaticString) -> LarchError {
@@ -121,7 +127,7 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
 
   package init(_ server: MemoryServer) { self.server = server }
 
-  package var name: String { "memory" }
+  package var name: String { server.name }
 
   /// The calls of this client so far, without those that wait.
   package var calls: Int { server.changed.withLock { counted } }
@@ -167,9 +173,10 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
     defer { endTurn() }
     return try call(isAppend: true) { log in
       var contents = try begun(log)
-      let result = contents.append(entries, anywhere: appendsAnywhere)
-      log = contents
-      return result
+      // With two owners, each append would copy all entries.
+      log = nil
+      defer { log = contents }
+      return contents.append(entries, anywhere: appendsAnywhere)
     }
   }
 
@@ -229,8 +236,9 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
   package func fold(through position: UInt64, olderThan seconds: Double) throws -> LogPlace {
     try call { log in
       var contents = try begun(log)
+      log = nil
+      defer { log = contents }
       try contents.fold(through: position, before: Date().timeIntervalSince1970 - seconds)
-      log = contents
       return contents.folded
     }
   }

@@ -36,6 +36,8 @@ do {
   case "bank-writer": try bankWriter(Array(arguments.dropFirst()))
   case "space-work": try spaceWork(Array(arguments.dropFirst()))
   case "space-limit": try spaceLimit(Array(arguments.dropFirst()))
+  case "copy-teller": try copyTeller(Array(arguments.dropFirst()))
+  case "copy-follower": try copyFollower(Array(arguments.dropFirst()))
   case "bank-reader": try bankReader(Array(arguments.dropFirst()))
   case "numbered-writers": try numberedWriters(Array(arguments.dropFirst()))
   case "stress": try stress(Array(arguments.dropFirst()))

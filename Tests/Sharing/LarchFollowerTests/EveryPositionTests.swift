@@ -81,9 +81,9 @@ extension Store {
     try write { tx in try tx.delete(Note.where { $0.stars < 4 }) }
   }
 
-  fileprivate var isSound: Bool { get throws { try verify().isClean } }
+  var isSound: Bool { get throws { try verify().isClean } }
 
-  fileprivate func digest() throws -> StoreDigest {
+  func digest() throws -> StoreDigest {
     let writer = DigestWriter()
     try environment.withPairs { _, copy in try copy(writer) }
     return writer.digest

@@ -64,4 +64,38 @@ import Testing
     #expect(try follower.dump() == before)
     #expect(try follower.version == sharing.writer.version)
   }
+
+  /// Two processes may have one copy open. When both read the same entries of the log and the other one was faster, a
+  /// write or an opening threw `.diverged`, though nothing had been lost.
+  @Test func `entries that another process has applied meanwhile are no other past`() throws {
+    let server = MemoryServer()
+    let lie = Locked<LyingLog.Lie?>(nil)
+    let paths = (ScratchFile.freshPath(), ScratchFile.freshPath())
+    func open(_ log: ServerLog, _ path: String) throws -> Store {
+      try Store(
+        sharing: log, copy: path, types: [Note.self, Shelf.self], options: .quick,
+        isTemporary: true)
+    }
+    let other = try open(server.serverLog, paths.0)
+    defer { other.close() }
+    let store = try open(LyingLog.server(server, lie), paths.1)
+    defer { store.close() }
+    let faster = Locked(0)
+    lie.withLock {
+      $0 = { [environment = store.environment] entries in
+        if (try? environment.apply(entries)) != nil { faster.withLock { $0 += 1 } }
+        return entries
+      }
+    }
+    for number in 0..<40 {
+      try other.saveAll([Note(title: "other \(number)", stars: 1)])
+      try store.saveAll([Note(title: "own \(number)", stars: 2)])
+    }
+    #expect(faster.withLock { $0 } > 0)
+    lie.withLock { $0 = nil }
+    for store in [store, other] { try store.environment.catchUpWithLog() }
+    #expect(try store.count(Note.all) == 80)
+    #expect(try store.digest() == other.digest())
+    #expect(try store.verify().isClean)
+  }
 }

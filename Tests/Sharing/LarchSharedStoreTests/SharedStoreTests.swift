@@ -340,4 +340,28 @@ struct SharedStoreTests {
     )
     for store in stores { #expect(try store.count(Account.all) == 1) }
   }
+
+  /// The list of open reads named a snapshot by the number of a transaction of the file, which equals no version
+  /// of a store with a log: nobody could find the snapshot that keeps the space.
+  @Test("An open snapshot is listed with its own version, however many commits follow")
+  func openReads() throws {
+    let server = MemoryServer()
+    try withCopies(2, of: server, Account.self) { stores in
+      try stores[1].saveAll([Account(owner: "ada", balance: 1)])
+      try stores[0].environment.catchUpWithLog()
+      let snapshot = try stores[0].snapshot()
+      defer { snapshot.end() }
+      for number in 0..<600 {
+        try stores[0].saveAll([Account(owner: "\(number)", balance: number)])
+      }
+      let later = try stores[0].snapshot()
+      defer { later.end() }
+      let versions = try stores[0].openReads().filter { $0.kind == .snapshot }.map(\.version)
+      #expect(versions == [snapshot.version, later.version])
+      try stores[0].read { tx in
+        let here = try tx.version
+        #expect(try stores[0].openReads().contains { $0.kind == .read && $0.version == here })
+      }
+    }
+  }
 }

@@ -3,13 +3,15 @@ extension LMDBEnvironment {
   ///
   /// Those who observe the store hear of it as of any write. An error leaves the file as it was.
   ///
+  /// - Parameter skipsKnown: whether to pass over entries that the file has: another process with the same copy of
+  ///   a shared store may have applied them since they were read.
   /// - Returns: the place at which the store is now.
   /// - Throws: `.diverged` if an entry does not follow, `.damagedLog` if one is not whole, `.newerLog` if a
   ///   newer Larch has made it, `.unsuitableFile` if the store is no follower, and what a write throws.
   @discardableResult
-  package func apply(_ entries: [LogEntry]) throws -> LogPlace {
+  package func apply(_ entries: [LogEntry], skipsKnown: Bool = false) throws -> LogPlace {
     try checkFollowing(entries)
-    return try withRoomForTrees { try applyOnce(entries) }
+    return try withRoomForTrees { try applyOnce(entries, skipsKnown) }
   }
 
   /// Runs a body that opens trees. If there are more of them than handles, the file is opened again, which
@@ -25,13 +27,14 @@ extension LMDBEnvironment {
     }
   }
 
-  private func applyOnce(_ entries: [LogEntry]) throws -> LogPlace {
+  private func applyOnce(_ entries: [LogEntry], _ skipsKnown: Bool) throws -> LogPlace {
     try changeOutbox { header, tree, transaction, write in
       guard let known = header, known.role == .follower || known.role == .shared else {
         throw LarchError(
           .unsuitableFile, "The store is no follower, so it cannot take the commits of another one."
         ) { $0.path = path }
       }
+      let entries = skipsKnown ? try unknown(entries, known.place) : entries[...]
       guard let first = entries.first, let last = entries.last else { return known.place }
       guard first.before == known.place.token, first.place.position == known.place.position &+ 1
       else { throw diverged(first) }
@@ -40,6 +43,17 @@ extension LMDBEnvironment {
       header?.shipped = last.place
       return last.place
     }
+  }
+
+  /// The entries that a file does not have, which is at a place.
+  private func unknown(
+    _ entries: [LogEntry], _ place: LogPlace
+  ) throws -> ArraySlice<LogEntry> {
+    if let here = entries.first(where: { $0.place.position == place.position }), here.place != place
+    {
+      throw diverged(here)
+    }
+    return entries.drop { $0.place.position <= place.position }
   }
 
   /// Each entry must follow the one before, and be what its token was made for.
@@ -86,6 +100,9 @@ extension LMDBEnvironment {
           opened[tree.name] = database
         }
         try record.apply(in: transaction, &opened, keepsHandles: true)
+        #if LARCH_SHARE_EVERYTHING
+          try BrokenFollowing.losePair(of: record, at: entry.place, in: transaction, opened)
+        #endif
       } catch is ChangeRecord.Malformed {
         throw damaged(entry, "changes")
       } catch let error as LMDBError

@@ -5,12 +5,12 @@ extension LMDBEnvironment {
   /// is not in use blocks nothing: it is ended.
   func hold(
     _ reader: LMDBReader, owner: ObjectIdentifier, deadline: MonotonicTime?,
-    isObserving: Bool = false
+    isObserving: Bool = false, logPlace: LogPlace? = nil
   ) -> LMDBHeldRead {
     let held = LMDBHeldRead(
       reader, owner: owner, place: reader.place, began: .now, deadline: deadline,
       isObserving: isObserving)
-    if readers.hold(held, reader) { LMDBRegistry.shared.finishClosing(self) }
+    if readers.hold(held, reader, logPlace) { LMDBRegistry.shared.finishClosing(self) }
     return held
   }
 

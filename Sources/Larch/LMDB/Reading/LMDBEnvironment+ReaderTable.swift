@@ -19,8 +19,15 @@ struct OpenReadInfo: Sendable {
   var thread: UInt64
   var age: Duration
   var snapshot: UInt64
+  /// The newest entry of the log that it sees; nil without a log, and where it is not known.
+  var logPlace: LogPlace?
   /// The space that it keeps from being reused; nil if there was no free slot to find out.
   var pinnedBytes: Int?
+
+  /// As `StoreVersion` writes it.
+  var versionText: String {
+    logPlace.map { "\($0.position).\($0.token)" } ?? "\(snapshot)"
+  }
 }
 
 extension LMDBEnvironment {
@@ -34,6 +41,9 @@ extension LMDBEnvironment {
     var found = readers.openReads(at: now).filter { $0.reader !== look }.map(\.read)
     found += try foreignReads(at: now)
     found.sort { $0.snapshot < $1.snapshot }
+    for index in found.indices where found[index].logPlace == nil {
+      found[index].logPlace = recentPlaces.place(after: found[index].snapshot)
+    }
     if let look {
       for place in found.indices {
         found[place].pinnedBytes =

@@ -106,7 +106,7 @@ extension LMDBEnvironment {
       LogMessage(.warning, .oldRead, text, details: details) {
         $0.path = path
         $0.detail =
-          "\(pinned) bytes kept by snapshot \(read.snapshot)"
+          "\(pinned) bytes kept by snapshot \(read.versionText)"
           + (read.place == nil ? " of process \(read.process)" : "")
       })
   }

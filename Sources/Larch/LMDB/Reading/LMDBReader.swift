@@ -16,6 +16,8 @@ final class LMDBReader: @unchecked Sendable {
   var thread: UInt = 0
   /// Where the program began the read.
   var place: CodePlace
+  /// The newest entry of a log that a held read has; nil for other reads, and without a log.
+  var logPlace: LogPlace?
   /// Rises with each read, so that two sightings of one read can be recognized. Reading a clock at
   /// each beginning would cost as much as the read.
   var use: UInt = 0
@@ -36,6 +38,7 @@ final class LMDBReader: @unchecked Sendable {
   func begin(_ thread: UInt, _ place: CodePlace) {
     self.thread = thread
     self.place = place
+    logPlace = nil
     use &+= 1
   }
 

@@ -3,10 +3,11 @@ internal import CLMDB
 extension ReaderPool {
   /// Makes a read that has just begun outlive its call; true if its use was the last one of an
   /// environment that is closing.
-  func hold(_ held: LMDBHeldRead, _ reader: LMDBReader) -> Bool {
+  func hold(_ held: LMDBHeldRead, _ reader: LMDBReader, _ logPlace: LogPlace?) -> Bool {
     mutex.lock()
     reader.isHeld = true
     reader.isObserving = held.isObserving
+    reader.logPlace = logPlace
     reader.thread = 0
     reader.sighting = ReadSighting(use: reader.use, since: held.began.nanoseconds)
     self.held.append(held)

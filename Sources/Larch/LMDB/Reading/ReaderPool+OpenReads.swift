@@ -51,6 +51,7 @@ extension ReaderPool {
       isHeld: reader.isHeld, isObserving: reader.isObserving, place: reader.place,
       process: getpid(),
       thread: UInt64(reader.thread),
-      age: .nanoseconds(now &- reader.sighting.since), snapshot: reader.transaction.id)
+      age: .nanoseconds(now &- reader.sighting.since), snapshot: reader.transaction.id,
+      logPlace: reader.logPlace)
   }
 }

@@ -129,6 +129,7 @@ extension FollowingWork {
   func copyAnew(
     _ reason: Reason, from log: any SharedLog, insteadOf old: LogPlace, mayStop: Bool = true
   ) throws {
+    if reason == .diverged, !pasts.noteAnother() { throw contradiction(log) }
     change { $0.activity = .copying }
     let location = try StoreLocation(environment.path)
     let next = environment.path + "-next"
@@ -186,6 +187,16 @@ extension FollowingWork {
     return path
   }
 
+  private func contradiction(_ log: any SharedLog) -> LarchError {
+    LarchError(
+      .damagedLog,
+      "The log contradicts itself: no new copy fits what it says next. Check the server, then open the store again."
+    ) {
+      $0.path = self.environment.path
+      $0.detail = log.name
+    }
+  }
+
   private func message(
     _ reason: Reason, _ old: LogPlace, _ new: LogPlace, _ aside: String?
   ) -> LogMessage {
@@ -208,5 +219,28 @@ extension FollowingWork {
         $0.detail = detail + (aside.map { ", kept as \($0)" } ?? "")
       }
     }
+  }
+}
+
+/// How often a copy had another past than its log, without going on in between.
+///
+/// Each time, the old copy is kept beside a new one. A server whose answers never fit would fill the disk.
+struct OtherPasts {
+  private static let limit = 3
+
+  private var count = 0
+  private var hasContinued = false
+
+  /// The log continues at the place of the copy. Once is too little: what it says may be what does not fit.
+  mutating func noteContinued() {
+    if hasContinued { count = 0 }
+    hasContinued = true
+  }
+
+  /// False if that was too often.
+  mutating func noteAnother() -> Bool {
+    hasContinued = false
+    if count < Self.limit { count += 1 } else { return false }
+    return true
   }
 }

@@ -31,6 +31,8 @@ final class FollowingWork: @unchecked Sendable {
   /// Whether the log may have entries that the copy does not have.
   private var mustAsk = true
   private var nextFold = MonotonicTime.now
+  /// Also used before the thread is started.
+  var pasts = OtherPasts()
 
   private struct State {
     var status: Follower.Status
@@ -154,6 +156,8 @@ final class FollowingWork: @unchecked Sendable {
     if !mustAsk { return try wait(for: log, after: here) }
     switch try log.tail(after: here, limit: Self.batchBytes) {
     case .entries(let entries):
+      try checkFollowing(entries, here)
+      pasts.noteContinued()
       noteContact(newest: entries.last?.place ?? here)
       mustAsk = !entries.isEmpty
       try apply(entries)
@@ -192,6 +196,8 @@ final class FollowingWork: @unchecked Sendable {
         let here = try environment.followedPlace(role)
         switch try log.tail(after: here, limit: Self.batchBytes) {
         case .entries(let entries):
+          try checkFollowing(entries, here)
+          pasts.noteContinued()
           noteContact(newest: entries.last?.place ?? here)
           if entries.isEmpty { return true }
           try apply(entries)
@@ -206,6 +212,17 @@ final class FollowingWork: @unchecked Sendable {
     } catch let error as LarchError where error.code == .unavailable {
       note(error)
       return false
+    }
+  }
+
+  /// A server that sent the same entries again and again would keep the thread busy forever.
+  private func checkFollowing(_ entries: [LogEntry], _ here: LogPlace) throws {
+    guard let first = entries.first, first.place.position != here.position &+ 1 else { return }
+    throw LarchError(
+      .damagedLog, "The log sent entries of another place than it was asked for; check the server."
+    ) {
+      $0.path = self.environment.path
+      $0.detail = "entry \(first.place.position) after \(here.position)"
     }
   }
 

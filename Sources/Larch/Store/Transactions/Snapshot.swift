@@ -129,7 +129,8 @@ extension Store {
       throw error
     }
     let held = environment.hold(
-      reader, owner: owner, deadline: options.maximumSnapshotAge.map { .after($0) })
+      reader, owner: owner, deadline: options.maximumSnapshotAge.map { .after($0) },
+      logPlace: version.place)
     let snapshot = Snapshot(self, held, context, version)
     do {
       // The store may have been closed after the read began, when it did not know of this snapshot.

@@ -26,7 +26,9 @@ extension Store {
     /// How long a snapshot has been open. The age of a read, or of another process, counts from its
     /// first check; commits check from time to time while it keeps space.
     public let age: Duration
-    /// The last commit that it sees.
+    /// The last commit that it sees. With a log on a server, a read of another process, and a read that is no
+    /// snapshot and some hundred commits old, may have only the number of a commit in this file, which
+    /// equals no ``Store/version``.
     public let version: StoreVersion
     /// The bytes of the file that cannot be reused while it is open; nil if there was no free slot
     /// to find out. Reads that are open at the same time share most of these bytes.
@@ -45,7 +47,7 @@ extension Store {
       process = info.process
       thread = info.thread
       age = info.age
-      version = StoreVersion(info.snapshot)
+      version = StoreVersion(info.snapshot, place: info.logPlace)
       pinnedBytes = info.pinnedBytes
     }
   }
