@@ -17,17 +17,18 @@ Pages:        Support
 SharedLog:    Support
 LMDB:         Support Changes Pages SharedLog
 Key:          Support Runtime
+Text:         Support Key
 Coding:       Support Runtime
 Model:        Support Runtime Key Coding
-Query:        Support Runtime Key Coding Model
-Planning:     Support Runtime Key Coding Model Query
+Query:        Support Runtime Key Text Coding Model
+Planning:     Support Runtime Key Text Coding Model Query
 Catalog:      Support Runtime Changes SharedLog LMDB Key Coding Model
 Indexing:     Support Runtime Changes SharedLog LMDB Key Coding Model Catalog
-Execution:    Support Runtime Changes SharedLog LMDB Pages Key Coding Model Query Planning Catalog Indexing
+Execution:    Support Runtime Changes SharedLog LMDB Pages Key Text Coding Model Query Planning Catalog Indexing
 Relations:    Support Runtime Changes SharedLog LMDB Key Coding Model Catalog Indexing
-Store:        Support Runtime Changes SharedLog LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations
-ActiveRecord: Support Runtime Changes SharedLog LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store
-Import:       Support Runtime Changes SharedLog LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store
+Store:        Support Runtime Changes SharedLog LMDB Pages Key Text Coding Model Query Planning Catalog Indexing Execution Relations
+ActiveRecord: Support Runtime Changes SharedLog LMDB Pages Key Text Coding Model Query Planning Catalog Indexing Execution Relations Store
+Import:       Support Runtime Changes SharedLog LMDB Pages Key Text Coding Model Query Planning Catalog Indexing Execution Relations Store
 '
 
 # Rooms of a layer: the rooms of the same layer that it may use, beside what the layer may.

@@ -160,26 +160,3 @@ enum Hangul {
     if index % 28 != 0 { body(0x11A7 + index % 28) }
   }
 }
-
-/// Reads the numbers of `NFCTables`.
-private struct DigitReader {
-  private let text: StaticString
-  private var offset = 0
-
-  init(_ text: StaticString) { self.text = text }
-
-  mutating func next() -> UInt32? {
-    var value: UInt32 = 0
-    var shift: UInt32 = 0
-    while offset < text.utf8CodeUnitCount {
-      let byte = text.utf8Start[offset]
-      offset += 1
-      // Line ends stand between digits.
-      if byte < 48 { continue }
-      value |= UInt32((byte - 48) & 31) << shift
-      shift += 5
-      if byte - 48 < 32 { return value }
-    }
-    return nil
-  }
-}

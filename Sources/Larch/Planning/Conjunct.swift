@@ -120,7 +120,7 @@ struct Conjunct {
       }
     case .any(let nodes): nodes.allSatisfy { isExact($0, for: component) }
     case .not: true
-    case .all, .pair, .record, .related: false
+    case .all, .pair, .words, .record, .related: false
     }
   }
 }
@@ -161,7 +161,7 @@ extension IndexSchema {
     case .all(let nodes), .any(let nodes): nodes.allSatisfy { decides($0) }
     case .not(let node): decides(node)
     case .field(let filter): component(for: filter) != nil
-    case .pair, .record, .related: false
+    case .pair, .words, .record, .related: false
     }
   }
 }

@@ -34,6 +34,7 @@ extension FilterNode {
     case .pair(let filter):
       filter.left.addUnnamed(to: &fields)
       filter.right.addUnnamed(to: &fields)
+    case .words(let filter): for field in filter.fields { field.addUnnamed(to: &fields) }
     case .record, .related: break
     }
   }

@@ -20,7 +20,8 @@ extension FilterNode {
     case .not(let node): return try node.normalized(isNegated: !isNegated)
     case .field(let filter):
       return isNegated ? filter.normalizedNegation(self) : filter.normalized(self)
-    case .pair: return isNegated ? .not(self) : self
+    case .words(let filter) where filter.query.hasNoWords: return isNegated ? .never : .always
+    case .pair, .words: return isNegated ? .not(self) : self
     case .record(let filter):
       if let error = filter.error { throw error }
       return isNegated ? .not(self) : self

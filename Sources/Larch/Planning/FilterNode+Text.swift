@@ -14,11 +14,13 @@ extension FilterNode {
       } else {
         "!(\(filter.text))"
       }
+    case .not(.words(let filter)): "!\(filter.text)"
     case .not(.record(let filter)): "!\(filter.shownText)"
     case .not(.related(let filter)): filter.text(isNegated: true)
     case .not(let node): "!(\(node.text))"
     case .field(let filter): filter.text(isNegated: false)
     case .pair(let filter): filter.text
+    case .words(let filter): filter.text
     case .record(let filter): filter.shownText
     case .related(let filter): filter.text(isNegated: false)
     }
@@ -41,6 +43,14 @@ extension PairFilter {
     case .less: "\(left.text) < \(right.text)"
     case .lessOrEqual: "\(left.text) <= \(right.text)"
     }
+  }
+}
+
+extension WordsFilter {
+  /// The call as in Swift, with the words as they were read: `(larch && tree*).matches(title, body)`.
+  fileprivate var text: String {
+    let query = PlanText.hidesValues ? PlanText.hidden : PlanText.shortened(query.description)
+    return "(\(query)).matches(\(fields.map(\.name).joined(separator: ", ")))"
   }
 }
 
@@ -160,6 +170,11 @@ enum PlanText {
 
   static func list(_ list: [[KeyValue]]) -> String {
     "[" + shortened(list.map { value($0) }) + "]"
+  }
+
+  /// The beginning of a long text.
+  static func shortened(_ text: String) -> String {
+    text.count > 2 * lengthLimit ? text.prefix(2 * lengthLimit) + "…" : text
   }
 
   /// Some of many texts, and their number.

@@ -13,7 +13,7 @@ enum IDBounds {
       }
       KeyRange.join(&all)
       return all
-    case .all, .not, .pair, .record, .related: return nil
+    case .all, .not, .pair, .words, .record, .related: return nil
     }
   }
 
@@ -24,7 +24,7 @@ enum IDBounds {
       if case .text = filter.test { return false }
       return true
     case .any(let nodes): return nodes.allSatisfy { isExact($0) }
-    case .all, .not, .pair, .record, .related: return false
+    case .all, .not, .pair, .words, .record, .related: return false
     }
   }
 
@@ -116,7 +116,7 @@ extension FilterNode {
     case .field(let filter):
       filter.field.identity == .id && !filter.field.isMultiple && filter.field.calculation == nil
         && kind.holds(filter.field.form)
-    case .pair, .record, .related: false
+    case .pair, .words, .record, .related: false
     }
   }
 }

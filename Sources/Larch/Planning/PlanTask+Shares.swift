@@ -55,6 +55,7 @@ extension PlanTask {
       }
     case .pair(let filter):
       if case .equal = filter.comparison { 0.1 } else { 0.33 }
+    case .words: 0.1
     case .record, .related: 0.33
     }
   }

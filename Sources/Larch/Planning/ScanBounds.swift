@@ -100,7 +100,7 @@ struct ScanBounds: ~Copyable {
       for node in nodes { all += ranges(of: node, at: place) }
       KeyRange.join(&all)
       return all
-    case .all, .pair, .record, .related:
+    case .all, .pair, .words, .record, .related:
       isUnwritable = true
       return []
     }

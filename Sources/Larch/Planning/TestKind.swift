@@ -54,7 +54,7 @@ extension FilterNode {
     case .not(.field(let filter)):
       guard let kind = TestKind(filter.test), filter.field.isKept else { return nil }
       return body(filter.field, kind.negated)
-    case .pair, .record, .not(.pair), .not(.record): return body(nil, .opaque)
+    case .pair, .words, .record, .not(.pair), .not(.words), .not(.record): return body(nil, .opaque)
     case .all, .any, .related, .not: return nil
     }
   }

@@ -43,6 +43,12 @@ struct TypelessAccess: RecordAnswers {
         let right = try values(of: pair.right, record, id).first ?? nil
       else { return false }
       return pair.matches(left, right)
+    case .words(let filter):
+      return try filter.matches { field, body in
+        for values in try values(of: field, record, id) {
+          if let value = values?.first, !body(value) { return }
+        }
+      }
     case .record(let filter):
       guard let filter = (filter as? StoredTest<DynamicFilter>)?.test,
         let first = filter.names.first

@@ -12,8 +12,9 @@ struct QueryCommand: Command {
     city = "London" and age >= 30 order by name desc limit 20 offset 40
 
     Fields have their coding names, nested ones with a dot. A filter has = != < <= > >=, in (…), \
-    between … and …, like "a%", begins with, ends with, contains, has, is nil, and, or, not and \
-    brackets; text is in single or double quotes. docs/query-language.md describes all of it.
+    between … and …, like "a%", matches "tree*", begins with, ends with, contains, has, is nil, \
+    and, or, not and brackets; text is in single or double quotes. docs/query-language.md \
+    describes all of it.
     """
   private static let query = Operand(
     "QUERY", "what to find, as one argument; all records by default", isOptional: true)

@@ -241,7 +241,7 @@ extension PlanSamples {
     case .all(let nodes): return .all(nodes.map { withOtherConstants($0) })
     case .any(let nodes): return .any(nodes.map { withOtherConstants($0) })
     case .not(let node): return .not(withOtherConstants(node))
-    case .pair, .record, .related: return node
+    case .pair, .words, .record, .related: return node
     case .field(let filter):
       return .field(FieldFilter(filter.field, withOtherConstants(filter.test, filter.field.form)))
     }

@@ -209,7 +209,7 @@ final class PlanSimulator<R: Record>: PlanStatistics {
     case .any(let nodes): nodes.contains { matches($0, values, index) }
     case .not(let node): !matches(node, values, index)
     case .field(let filter): filter.test.matches([values[index.component(for: filter)!]])
-    case .pair, .record, .related: false
+    case .pair, .words, .record, .related: false
     }
   }
 

@@ -111,6 +111,8 @@ struct QueryDescriptionTests {
     case .any(let nodes): return list(nodes, " | ")
     case .not(let node): return "!" + text(node)
     case .pair(let pair): return "\(pair.left.name) \(pair.comparison) \(pair.right.name)"
+    case .words(let filter):
+      return "\(filter.query) in \(filter.fields.map(\.name).joined(separator: ", "))"
     case .record(let test): return "{\(test.text)}"
     case .related(let filter): return "\(filter.name) { \(text(filter.filter)) }"
     case .field(let filter):
@@ -146,6 +148,7 @@ struct QueryDescriptionTests {
     expect("number >= [1] < [5]") { (1..<5).contains($0.number) }
     expect("number in [[1], [2], [3]]") { [3, 1, 2, 1].contains($0.number) }
     expect("maybeReal in [[nil], [0.0]]") { [0, nil, .nan].contains($0.maybeReal) }
+    expect("larch && !sql in text") { TextQuery("larch -sql").matches($0.text) }
     expect("text hasPrefix a") { $0.text.hasPrefix("a") }
     expect("maybeText ~like A%") { $0.maybeText.like("A%", options: .caseInsensitive) }
     expect("text ~equal A") { $0.text.equals("A", options: .caseInsensitive) }

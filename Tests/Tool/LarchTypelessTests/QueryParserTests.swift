@@ -228,6 +228,8 @@ extension QueryText.Operation {
     case .contains(let literal, let ignoresCase):
       " \(ignoresCase ? "~" : "")contains \(literal.meaning)"
     case .has(let literal): " has \(literal.meaning)"
+    case .words(let literal, let others):
+      "\(others.map { ", " + $0.text }.joined()) matches \(literal.meaning)"
     case .text(let kind, let literal, let ignoresCase):
       " \(ignoresCase ? "~" : "")\(kind) \(literal.meaning)"
     }

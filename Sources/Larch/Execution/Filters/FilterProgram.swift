@@ -7,13 +7,13 @@ final class FilterProgram {
   typealias Outcome = ValueTest.Outcome
 
   private enum Operation: UInt8 {
-    case all, any, not, leaf, pair, calculation, related, unknown
+    case all, any, not, leaf, pair, words, calculation, related, unknown
   }
 
   private struct Node {
     var operation: Operation
-    /// The first child, or the index of the leaf, the pair, the calculation or the test of related
-    /// records.
+    /// The first child, or the index of the leaf, the pair, the test of words, the calculation or the
+    /// test of related records.
     var first: Int
     var count: Int
 
@@ -40,6 +40,7 @@ final class FilterProgram {
   @exclusivity(unchecked) private var leaves: UnsafeMutablePointer<Leaf>
   private var leafCount = 0
   @exclusivity(unchecked) private var pairs: [PairTest] = []
+  @exclusivity(unchecked) private var words: [WordsTest] = []
   @exclusivity(unchecked) private var calculations: [CalculationTest] = []
   @exclusivity(unchecked) private var related: [RelatedTest] = []
   /// Unverified bytes are no reason to read related records.
@@ -57,12 +58,7 @@ final class FilterProgram {
     shapes = context.shapes
     self.typed = typed
     let all = FilterProgram.conjuncts(filters)
-    // Related records are read only if the record's own bytes do not refuse it. What may fail comes
-    // last: on which records it fails must not depend on the plan.
-    conditions =
-      all.contains { $0.asksRelated || $0.mayFail }
-      ? all.filter { !$0.asksRelated && !$0.mayFail } + all.filter { $0.asksRelated && !$0.mayFail }
-        + all.filter(\.mayFail) : all
+    conditions = FilterProgram.inOrderOfCost(all)
     undecidable = conditions.filter { !FilterProgram.isDecidable($0) }
     leaves = .allocate(capacity: max(1, conditions.reduce(0) { $0 + FilterProgram.leaves(in: $1) }))
     let single = conditions.count == 1 ? FilterProgram.numberRange(conditions[0]) : nil
@@ -154,6 +150,7 @@ final class FilterProgram {
     switch node.operation {
     case .leaf: return try evaluate(leaves + node.first, record, id)
     case .pair: return try pairs[node.first].test(record, shapes)
+    case .words: return try words[node.first].test(record, id, shapes)
     case .calculation: return try calculations[node.first].test(record, id, shapes)
     case .related: return try evaluate(related: node.first, record, id)
     case .unknown: return .unknown
@@ -234,12 +231,23 @@ extension FilterProgram {
     }
   }
 
+  /// Words are looked for, and after that related records are read, only if the other conditions on the
+  /// record's own bytes do not refuse it. What may fail comes last: on which records it fails must not
+  /// depend on the plan.
+  static func inOrderOfCost(_ conditions: [FilterNode]) -> [FilterNode] {
+    func rank(_ node: FilterNode) -> Int {
+      node.mayFail ? 3 : node.asksRelated ? 2 : node.readsWords ? 1 : 0
+    }
+    guard conditions.contains(where: { rank($0) > 0 }) else { return conditions }
+    return (0...3).flatMap { wanted in conditions.filter { rank($0) == wanted } }
+  }
+
   private static func leaves(in node: FilterNode) -> Int {
     switch node {
     case .all(let parts), .any(let parts): parts.reduce(0) { $0 + leaves(in: $1) }
     case .not(let part): leaves(in: part)
     case .field: 1
-    case .pair, .record, .related: 0
+    case .pair, .words, .record, .related: 0
     }
   }
 
@@ -250,6 +258,7 @@ extension FilterProgram {
     case .not(let part): isDecidable(part)
     case .field(let filter): isDecidable(filter.field)
     case .pair(let pair): PairTest.isDecidable(pair) || CalculationTest.isDecidable(pair)
+    case .words(let words): WordsTest.isDecidable(words)
     case .related: true
     case .record: false
     }
@@ -260,7 +269,7 @@ extension FilterProgram {
     switch node {
     case .all(let parts), .any(let parts): parts.isEmpty || parts.contains(where: mayBeDecided)
     case .not(let part): mayBeDecided(part)
-    case .field, .pair, .record, .related: isDecidable(node)
+    case .field, .pair, .words, .record, .related: isDecidable(node)
     }
   }
 
@@ -296,6 +305,10 @@ extension FilterProgram {
       guard let test = PairTest(pair, context, typed.reading) else { return }
       nodes[place] = Node(operation: .pair, first: pairs.count, count: 0)
       pairs.append(test)
+    case .words(let filter):
+      guard let test = WordsTest(filter, context, typed.reading) else { return }
+      nodes[place] = Node(operation: .words, first: words.count, count: 0)
+      words.append(test)
     case .related(let filter):
       nodes[place] = Node(operation: .related, first: related.count, count: 0)
       related.append(try typed.test(filter))

@@ -60,7 +60,7 @@ final class KeyFilterProgram {
         let (primitive, isOptional) = schema.fields[place].form.simple
       else { return .unknown }
       return .test(ValueTest(filter.test, primitive, isOptional: isOptional), component: place)
-    case .pair, .record, .related: return .unknown
+    case .pair, .words, .record, .related: return .unknown
     }
   }
 
@@ -69,7 +69,7 @@ final class KeyFilterProgram {
     case .all(let parts), .any(let parts): parts.contains { holdsMultiple($0, schema) }
     case .not(let part): holdsMultiple(part, schema)
     case .field(let filter): filter.field.isMultiple
-    case .pair, .record, .related: false
+    case .pair, .words, .record, .related: false
     }
   }
 

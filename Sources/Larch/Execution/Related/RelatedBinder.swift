@@ -74,7 +74,7 @@ struct RelatedBinder {
     case .any(let nodes): return .any(try nodes.map { try bind($0, asked) })
     case .not(let node): return .not(try bind(node, asked))
     case .related(let related): return try bind(related, asked)
-    case .field, .pair, .record: return filter
+    case .field, .pair, .words, .record: return filter
     }
   }
 

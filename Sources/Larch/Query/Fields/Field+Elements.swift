@@ -80,7 +80,7 @@ extension FilterNode {
       let parts = nodes.map { $0.part(onElements: element, filter) }
       if parts.contains(where: { $0.node.isAlways }) { return (.always, false) }
       return (.any(parts.map(\.node)), parts.allSatisfy(\.isExact))
-    case .not, .field, .pair, .record, .related: return (.always, false)
+    case .not, .field, .pair, .words, .record, .related: return (.always, false)
     }
   }
 }

@@ -33,6 +33,13 @@ extension FilterNode {
       let left = unsafeDowncast(filter.left, to: TypedField<R>.self).value(of: record)
       let right = unsafeDowncast(filter.right, to: TypedField<R>.self).value(of: record)
       return filter.matches(left, right)
+    case .words(let filter):
+      return filter.matches { field, body in
+        // See above.
+        unsafeDowncast(field, to: TypedField<R>.self).forEachValue(record) { values in
+          values.list.first.map(body) ?? true
+        }
+      }
     case .record(let filter):
       // A closure over `R`: the type of the query guarantees it.
       return try unsafeDowncast(filter, to: RecordTest<R>.self).matches(record)
@@ -51,7 +58,7 @@ extension FilterNode {
     case .not(let node): return node.error
     case .record(let filter): return filter.error
     case .related(let filter): return filter.filter.error
-    case .field, .pair: return nil
+    case .field, .pair, .words: return nil
     }
   }
 }
@@ -64,7 +71,7 @@ extension FilterNode {
     case .not(let node): node.mayFail
     case .record(let filter): filter.mayFail
     case .related(let filter): filter.filter.mayFail
-    case .field, .pair: false
+    case .field, .pair, .words: false
     }
   }
 }

@@ -7,7 +7,7 @@ extension FilterNode {
       return false
     case .not(let node): return node.asksRelated
     case .related: return true
-    case .field, .pair, .record: return false
+    case .field, .pair, .words, .record: return false
     }
   }
 
@@ -19,7 +19,7 @@ extension FilterNode {
     case .any(let nodes): .any(nodes.map { $0.withoutRelated(isNegated: isNegated) })
     case .not(let node): .not(node.withoutRelated(isNegated: !isNegated))
     case .related: isNegated ? .never : .always
-    case .field, .pair, .record: self
+    case .field, .pair, .words, .record: self
     }
   }
 }

@@ -9,6 +9,8 @@ package enum FilterNode: Sendable {
   case field(FieldFilter)
   /// A field compared with another field.
   case pair(PairFilter)
+  /// The words of fields.
+  case words(WordsFilter)
   /// A test of the decoded record.
   case record(RecordFilter)
   /// A test of related records.

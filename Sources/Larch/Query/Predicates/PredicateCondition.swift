@@ -88,7 +88,7 @@ extension FilterNode {
       nodes.reduce(.never) { $0.or($1.withoutRecordTests(isNegated: isNegated)) }
     case .not(let node): node.withoutRecordTests(isNegated: !isNegated).negated
     case .record: isNegated ? .never : .always
-    case .field, .pair, .related: self
+    case .field, .pair, .words, .related: self
     }
   }
 }

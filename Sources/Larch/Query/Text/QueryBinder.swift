@@ -75,12 +75,37 @@ package struct QueryBinder {
         )
       }
       return try make(.equal(literal), field, test, [literal])
+    case .words(let literal, let others): return try words(field, literal, others, test)
     case .text(let kind, let literal, let ignoresCase):
       return try text(kind, literal, ignoresCase: ignoresCase, field, test)
     }
   }
 
   // MARK: Tests
+
+  /// The words of fields, read as a person types them.
+  private func words(
+    _ field: QueryField, _ literal: QueryText.Literal, _ others: [QueryText.Name],
+    _ test: QueryText.Test
+  ) throws(QueryTextError) -> FilterNode {
+    guard case .text(let typed) = literal.value else {
+      throw QueryTextError(
+        literal.column, "expected a text in quotes, found \(literal.shown)")
+    }
+    var references = [try textReference(field, test.field)]
+    for name in others { references.append(try textReference(try fields.field(name), name)) }
+    return .words(WordsFilter(references, TextQuery(typed, completesLast: false)))
+  }
+
+  private func textReference(
+    _ field: QueryField, _ name: QueryText.Name
+  ) throws(QueryTextError) -> FieldReference {
+    if case .reference(let reference) = field, reference.holdsTexts { return reference }
+    throw QueryTextError(
+      name.column,
+      "\(QueryTextError.shown(name.text)) is not a text in every record: only texts and lists of texts have words"
+    )
+  }
 
   /// Whether a list has an element.
   private func contains(

@@ -179,11 +179,18 @@ package struct QueryParser {
           word: place.source))
     }
     let field = try name()
+    var others: [QueryText.Name] = []
+    while skip(sign: ",") { others.append(try name()) }
     let place = here
+    if !others.isEmpty {
+      guard isWord("matches", here) || (isWord("not", here) && isWord("matches", following)) else {
+        throw expected("matches after several fields")
+      }
+    }
     let isNegated = isWord("not", here)
     if isNegated { advance() }
     let word = here.source
-    guard let operation = try operation(isNegated: isNegated, field) else {
+    guard let operation = try operation(isNegated: isNegated, field, others) else {
       return .test(
         QueryText.Test(
           field: field, operation: .isTrue, column: field.column, word: field.text))
@@ -210,7 +217,7 @@ package struct QueryParser {
 
   /// Nil if there is only the field.
   private mutating func operation(
-    isNegated: Bool, _ field: QueryText.Name
+    isNegated: Bool, _ field: QueryText.Name, _ others: [QueryText.Name]
   ) throws(QueryTextError) -> Found? {
     if !isNegated, let comparison = comparison(here) {
       advance()
@@ -226,6 +233,9 @@ package struct QueryParser {
         let lower = try literal()
         guard skip(word: "and") else { throw expected("and with the upper bound") }
         return (.between(lower, try literal()), false)
+      case "matches":
+        advance()
+        return (.words(try literal(), others), false)
       case "like":
         advance()
         return (try text(.like), false)
@@ -253,8 +263,8 @@ package struct QueryParser {
     if !isNegated, here.token == .end || here.token == .sign(")") { return nil }
     let operators =
       isNegated
-      ? "in, between, like, contains, has, begins with or ends with"
-      : "=, !=, <, <=, >, >=, in, between, like, contains, has, begins with, ends with or is nil"
+      ? "in, between, like, matches, contains, has, begins with or ends with"
+      : "=, !=, <, <=, >, >=, in, between, like, matches, contains, has, begins with, ends with or is nil"
     throw expected("\(operators) after \(QueryTextError.shown(field.text))")
   }
 

@@ -36,6 +36,8 @@ package struct QueryText: Equatable, Sendable {
     /// Only for a list.
     case has(Literal)
     case text(TextTest.Kind, Literal, ignoresCase: Bool)
+    /// The words of the field and of others.
+    case words(Literal, [Name])
   }
 
   enum Comparison: Equatable {

@@ -52,6 +52,7 @@ extension FilterNode {
     case .not(let node): node.hasKnownParts
     case .field(let filter): filter.field.hasKnownParts
     case .pair(let pair): pair.left.hasKnownParts && pair.right.hasKnownParts
+    case .words(let words): words.fields.allSatisfy(\.hasKnownParts)
     case .related(let related): related.filter.hasKnownParts
     // A closure may answer otherwise the next time.
     case .record: false
@@ -69,6 +70,10 @@ extension FilterNode {
       a === b
         || (a.comparison == b.comparison && a.left.hasSameParts(as: b.left)
           && a.right.hasSameParts(as: b.right))
+    case (.words(let a), .words(let b)):
+      a === b
+        || (a.query == b.query && a.fields.count == b.fields.count
+          && zip(a.fields, b.fields).allSatisfy { $0.hasSameParts(as: $1) })
     case (.related(let a), .related(let b)):
       a === b
         || (a.least == b.least && a.target.id == b.target.id && a.route.isSame(as: b.route)
@@ -109,6 +114,9 @@ extension FilterNode {
       hasher.combine(pair.comparison)
       pair.left.hashParts(into: &hasher)
       pair.right.hashParts(into: &hasher)
+    case .words(let words):
+      hasher.combine(words.query)
+      for field in words.fields { field.hashParts(into: &hasher) }
     case .record, .related: break
     }
   }

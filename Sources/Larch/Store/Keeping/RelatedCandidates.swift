@@ -247,7 +247,7 @@ extension FilterNode {
     case .all(let nodes), .any(let nodes): for node in nodes { try node.forEachRelated(body) }
     case .not(let node): try node.forEachRelated(body)
     case .related(let related): try body(related)
-    case .field, .pair, .record: break
+    case .field, .pair, .words, .record: break
     }
   }
 }

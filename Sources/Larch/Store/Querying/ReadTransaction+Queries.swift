@@ -194,7 +194,7 @@ extension ReadTransaction {
         try writePending(for: database)
       }
       try writePending(for: related.filter)
-    case .field, .pair, .record: break
+    case .field, .pair, .words, .record: break
     }
   }
 }
