@@ -28,13 +28,25 @@ extension PostgresLog {
     for _ in 0..<Self.attempts {
       do {
         if try appendOnce(batches, before, &calls) { return true }
-        return try calls > 1 && isThere(last.place)
+        return try calls > 1 && isSafelyThere(last.place)
       } catch let failure as LarchError where failure.isConflict {
         // Only where the database has another isolation than PostgreSQL's own default.
         continue
       }
     }
-    return try isThere(last.place)
+    return try isSafelyThere(last.place)
+  }
+
+  private func isSafelyThere(_ place: LogPlace) throws -> Bool {
+    guard try isThere(place) else { return false }
+    try confirm()
+    return true
+  }
+
+  package func confirm() throws {
+    // A commit waits until the standbys that the server waits for have everything before it. The message is for
+    // nobody; it makes a commit of something that changes no table.
+    _ = try call { try $0.run("SELECT pg_logical_emit_message(true, 'larch', '')") }
   }
 
   /// - Parameter calls: counts what is sent. A call that finds its connection dead is sent again by itself, and

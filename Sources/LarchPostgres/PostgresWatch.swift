@@ -48,7 +48,7 @@ final class PostgresWatch: Sendable {
   /// Waits until there is an entry, or until the time has passed.
   ///
   /// - Parameters:
-  ///   - owner: whose end, of which `end(of:)` is told afterwards, ends the wait.
+  ///   - owner: its end, followed by `end(of:)`, ends the wait.
   ///   - look: returns which of the wanted ones are there, by their places in the list. All are in the same
   ///     tables.
   func wait(

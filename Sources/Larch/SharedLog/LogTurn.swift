@@ -9,6 +9,11 @@ extension SharedLog {
   package func endTurn() {}
 }
 
+extension SharedLog {
+  /// A log without standbys shows what it has acknowledged, and no more.
+  package func confirm() throws {}
+}
+
 /// Why an error came, if it is certain that the call changed nothing: the server did not get it, or refused it.
 package struct CallHadNoEffect: Error, CustomStringConvertible {
   /// What kept the program from the server, or the server's answer.

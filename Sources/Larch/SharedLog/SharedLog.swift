@@ -37,6 +37,10 @@ package protocol SharedLog: AnyObject, Sendable {
   /// - Returns: false if the log does not end where the first entry follows.
   func append(_ entries: [LogEntry], mayBeThere: Bool) throws -> Bool
 
+  /// Waits until all that the log shows is as safe as what it has acknowledged: a server that was started again
+  /// may show an entry that none of its standbys has.
+  func confirm() throws
+
   /// The entries after a place.
   ///
   /// - Parameter limit: how many bytes of changes to read, about. At least one entry is read.

@@ -96,7 +96,9 @@ package final class CommitOrder: @unchecked Sendable {
     guard case .entries(let found) = try log.tail(after: before, limit: 1) else {
       throw LarchError(.damagedLog, "The log has cut or replaced what was just appended.")
     }
-    return found.first?.place == entry.place
+    guard found.first?.place == entry.place else { return false }
+    try log.confirm()
+    return true
   }
 
   static func isPassing(_ error: any Error) -> Bool {

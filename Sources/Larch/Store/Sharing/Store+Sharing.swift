@@ -164,11 +164,17 @@ extension SharedCopy {
       defer { log.close() }
       switch try log.tail(after: commit.before, limit: 1) {
       case .entries(let found):
-        if let next = found.first { return next.place == commit.place ? .committed : .notCommitted }
+        if let next = found.first {
+          try log.confirm()
+          return next.place == commit.place ? .committed : .notCommitted
+        }
         if try environment.takePlace(after: commit.before) { return .notCommitted }
       case .cut:
         // The state may be just at its place, or after it.
-        if case .entries = try log.tail(after: commit.place, limit: 1) { return .committed }
+        if case .entries = try log.tail(after: commit.place, limit: 1) {
+          try log.confirm()
+          return .committed
+        }
         throw LarchError(
           .commitUnknown, "The log does not have the history of that time any more.",
           underlying: commit
