@@ -19,6 +19,8 @@ struct RestoreTests {
       store = try Store(
         at: path, mirror: server.serverLog, for: Shop.self, Order.self, Label.self,
         options: .quick)
+      // The log begins with the first copy, so before the first commit that is restored.
+      try await store.mirror?.settled()
       var shopping = RandomShopping(seed: seed)
       for _ in 0..<rounds {
         try shopping.write(to: store)
