@@ -21,7 +21,7 @@ test: setup ## Runs the whole test suite, the library optimised
 postgres-tests: setup ## Runs every test of logs on PostgreSQL, at length; fails where there is no server
 	@./Scripts/setup.sh --postgres
 	@LARCH_TESTS=LarchPostgresTests LARCH_POSTGRES=required LARCH_POSTGRES_CUTS=all \
-		LARCH_POSTGRES_KILLS=20 LARCH_POSTGRES_SEEDS=40 LARCH_POSTGRES_LARGE=1 ./Scripts/test.sh
+		LARCH_POSTGRES_KILLS=20 LARCH_POSTGRES_SEEDS=40 LARCH_POSTGRES_LARGE=1 LARCH_FAILOVERS=3 ./Scripts/test.sh
 
 lint: ## Checks the format and the rules of the house
 	@./Scripts/lint.sh

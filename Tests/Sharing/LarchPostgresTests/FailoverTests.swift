@@ -7,8 +7,13 @@ import Testing
 @testable import LarchPostgres
 
 /// Three servers, of which `Scripts/postgres-cluster.sh` kills the leader and promotes a standby.
-/// `LARCH_FAILOVERS` is how often, 1. With `LARCH_CLUSTER=patroni-cluster.sh` Patroni promotes.
-@Suite("Failover between three servers", .serialized, needsServer)
+/// By hand: `LARCH_FAILOVERS` is how often. With `LARCH_CLUSTER=patroni-cluster.sh` Patroni promotes.
+@Suite(
+  "Failover between three servers",
+  .enabled(
+    if: ProcessInfo.processInfo.environment["LARCH_FAILOVERS"] != nil,
+    "set LARCH_FAILOVERS to a number of failovers, for three servers that are killed"),
+  .serialized, needsServer)
 struct FailoverTests {
   private static let failovers = amount("LARCH_FAILOVERS", 1)
   private static let quorumScript =
