@@ -68,7 +68,7 @@ extension PostgresLog {
     let folded = try position(rows, 0, 1)
     if place.position < folded { return .cut }
     guard !rows.isNull(0, 2) else {
-      // It may lie behind the newest entry. Between two entries there is always another one.
+      // The place may be newer than the newest entry. Otherwise an entry is missing: positions have no gaps.
       if try rows.isNull(0, 3) || place.position > position(rows, 0, 3) { return .diverged }
       throw damage("An entry of the log is missing.", "position \(place.position)")
     }

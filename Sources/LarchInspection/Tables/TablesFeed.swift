@@ -133,7 +133,7 @@ package final class TablesFeed {
       }
       if case .diverged = try log.tail(after: place, limit: 0) {
         throw LarchError(
-          .unavailable, "The copy has another past than the log, and is being made anew; retry."
+          .unavailable, "The copy does not match the log any more and is being replaced; retry."
         ) { $0.path = store.path }
       }
       found = try inspector.recordTables()

@@ -5,8 +5,8 @@ internal import LarchPostgres
 internal import LarchTestSupport
 
 /// `village-writer <directory> <number> <seed> <server> <name> <attempts> <milliseconds> <heed>`: works on a
-/// shared store with a copy of its own, until it has made its attempts or the beacon says stop, and notes what
-/// it was told of each. A second thread reads all the time.
+/// shared store with a copy of its own, until it has made its attempts or the beacon says stop, and notes which
+/// answer each one got. A second thread reads all the time.
 ///
 /// The arguments are the number of the process, the log's server and name, the number of attempts (0 for no
 /// end), the commit timeout, and `heeds`, or `ignores` for a log that ignores places.

@@ -128,7 +128,7 @@ package enum Village {
     }
   }
 
-  /// What the tokens of the first deeds begin with, which no process is told of.
+  /// How the tokens of the first deeds begin; no process acknowledged these.
   package static let founder = "founder"
 
   /// Throws unless a snapshot keeps the promises that any commit keeps.

@@ -71,7 +71,7 @@ import Testing
     ) { copy throws in
       #expect(try copy.count(Note.where { $0.title.hasPrefix("lost") }) == 3)
     }
-    // A session with a lost commit is told so.
+    // A session whose commit was lost gets an error.
     #expect(caught { try follower.read(.atLeast(lost)) { _ in } }?.code == .diverged)
     #expect(caught { _ = try snapshot.count(Note.all) }?.code == .snapshotEnded)
     // The old writer has lost its place.

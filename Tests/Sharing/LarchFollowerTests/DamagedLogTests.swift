@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: Spoiling.allCases)
-  func `a damaged or hostile entry is told, and the copy stays as it is`(
+  func `a damaged or hostile entry is reported, and the copy stays as it is`(
     spoiling: Spoiling
   ) async throws {
     let sharing = try Sharing()

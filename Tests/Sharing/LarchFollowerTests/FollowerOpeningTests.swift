@@ -22,7 +22,7 @@ import Testing
     #expect(try files(sharing).isEmpty)
   }
 
-  @Test func `a log without a store is told as such`() throws {
+  @Test func `a log without a store gets an error that says so`() throws {
     let sharing = try Sharing(begins: false)
     let error = caught {
       _ = try Store(

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// A server that alters, cuts, doubles, exchanges and invents entries. `LARCH_HOSTILE_ENTRIES` is how many lies
-/// each reader of the log is told, 160.
+/// A server that alters, cuts, doubles, exchanges and invents entries. `LARCH_HOSTILE_ENTRIES` is the number
+/// of lies for each reader of the log, 160.
 @Suite("Entries of a hostile server") struct HostileEntriesTests {
   private static let count =
     ProcessInfo.processInfo.environment["LARCH_HOSTILE_ENTRIES"].flatMap(Int.init) ?? 160

@@ -146,30 +146,28 @@ struct CopyMaker: Sendable {
   // MARK: Errors
 
   private var notACopy: LarchError {
-    LarchError(
+    error(
       .fileExists,
       "The file is a store of its own, and the log has another one; choose another path for the copy."
-    ) {
-      $0.path = path
-      $0.detail = log.name
-    }
+    )
   }
 
   private var notShipped: LarchError {
-    LarchError(
+    error(
       .diverged,
       "The mirrored store and its log are not at the same commit; wait until the mirror is settled, then share it."
-    ) {
-      $0.path = path
-      $0.detail = log.name
-    }
+    )
   }
 
   private var emptyLog: LarchError {
-    LarchError(
+    error(
       .diverged,
       "The log is empty, but this copy had one: the server was replaced, or the name is wrong. Restore the log, or move the copy away to begin a new one."
-    ) {
+    )
+  }
+
+  private func error(_ code: LarchError.Code, _ message: StaticString) -> LarchError {
+    LarchError(code, message) {
       $0.path = path
       $0.detail = log.name
     }
