@@ -55,6 +55,7 @@ do {
   case "watched-plain": try watchedPlain(Array(arguments.dropFirst()))
   case "watched-observer": try watchedObserver(Array(arguments.dropFirst()))
   case "outbox-writer": try outboxWriter(Array(arguments.dropFirst()))
+  case "commit-once": try commitOnce(Array(arguments.dropFirst()))
   case "undone-id": try undoneID(Array(arguments.dropFirst()))
   default:
     FileHandle.standardError.write(Data("unknown subcommand\n".utf8))

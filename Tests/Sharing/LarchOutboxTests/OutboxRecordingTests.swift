@@ -57,7 +57,7 @@ struct OutboxRecordingTests {
       let child = try transaction.beginChild()
       let database = try #require(try writer.openDatabase("a", in: child))
       try database.put(Array("b".utf8), Array("2".utf8), in: child)
-      child.abort()
+      child.abortChild()
       // It is there already.
       _ = try writer.openDatabase("a", .create, in: transaction)
     }
@@ -107,14 +107,14 @@ struct RandomWrites {
         do {
           try fill(environment, child, depth: depth + 1)
         } catch {
-          child.abort()
+          child.abortChild()
           throw error
         }
         if random.below(2) == 0 {
-          child.abort()
+          child.abortChild()
           undone += 1
         } else {
-          try child.commit()
+          try child.commitChild()
         }
       } else {
         try change(environment, transaction)

@@ -84,7 +84,7 @@ struct OutboxUpkeepTests {
       let child = try transaction.beginChild()
       let database = try #require(try writer.openDatabase("a", in: child))
       try database.put(Array("large".utf8), Array(text.utf8), in: child)
-      child.abort()
+      child.abortChild()
       try database.put(Array("small".utf8), Array("1".utf8), in: transaction)
     }
     #expect(try writer.waiting().count == 1)

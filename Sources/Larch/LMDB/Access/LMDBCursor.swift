@@ -189,7 +189,10 @@ package struct LMDBCursor: ~Copyable {
     var keyValue = MDB_val(key)
     var valueValue = MDB_val(value)
     let code = mdb_cursor_put(pointer, &keyValue, &valueValue, mode.flags)
-    if code == MDB_SUCCESS { return true }
+    if code == MDB_SUCCESS {
+      transaction.noteChange()
+      return true
+    }
     if transaction.isWatched { transaction.watcher?.didNotChange() }
     if code == MDB_KEYEXIST { return false }
     throw failure(code, "mdb_cursor_put")

@@ -43,7 +43,7 @@ package struct LMDBDatabase: Sendable, Hashable {
   ) throws(LMDBError) -> LMDBDatabase? {
     var handle: UInt32 = 0
     var isNew = false
-    if transaction.isWatched, let name, flags.contains(.create) {
+    if let name, flags.contains(.create) {
       // Only what is made is a change.
       isNew = try !exists(name, in: transaction)
     }
@@ -61,7 +61,10 @@ package struct LMDBDatabase: Sendable, Hashable {
       let environment = LMDBEnvironment.of(transaction)
       environment?.treeNames.withLock { $0[handle] = name }
       environment?.treeFlags.withLock { $0[handle] = stored }
-      if isNew { transaction.watcher?.didCreate(handle) }
+      if isNew {
+        transaction.noteChange()
+        transaction.watcher?.didCreate(handle)
+      }
     }
     return LMDBDatabase(handle: handle)
   }
@@ -108,7 +111,10 @@ package struct LMDBDatabase: Sendable, Hashable {
     var keyValue = MDB_val(key)
     var valueValue = MDB_val(value)
     let code = mdb_put(transaction.pointer, handle, &keyValue, &valueValue, mode.flags)
-    if code == MDB_SUCCESS { return true }
+    if code == MDB_SUCCESS {
+      transaction.noteChange()
+      return true
+    }
     if transaction.isWatched { transaction.watcher?.didNotChange() }
     if code == MDB_KEYEXIST { return false }
     throw LMDBError.failure(code, "mdb_put", in: transaction.pointer)
@@ -129,6 +135,7 @@ package struct LMDBDatabase: Sendable, Hashable {
     let flags = mode.flags | UInt32(MDB_RESERVE)
     let code = mdb_put(transaction.pointer, handle, &keyValue, &value, flags)
     if code == MDB_SUCCESS {
+      transaction.noteChange()
       let room = UnsafeMutableRawBufferPointer(start: value.mv_data, count: size)
       if transaction.isWatched { tellReserved(key, room, isNew: isNew, in: transaction) }
       return room
@@ -146,7 +153,10 @@ package struct LMDBDatabase: Sendable, Hashable {
     if transaction.isWatched { try tellDelete(key, nil, in: transaction) }
     var keyValue = MDB_val(key)
     let code = mdb_del(transaction.pointer, handle, &keyValue, nil)
-    if code == MDB_SUCCESS { return true }
+    if code == MDB_SUCCESS {
+      transaction.noteChange()
+      return true
+    }
     if transaction.isWatched { transaction.watcher?.didNotChange() }
     if code == MDB_NOTFOUND { return false }
     throw LMDBError.failure(code, "mdb_del", in: transaction.pointer)
@@ -162,7 +172,10 @@ package struct LMDBDatabase: Sendable, Hashable {
     var keyValue = MDB_val(key)
     var valueValue = MDB_val(value)
     let code = mdb_del(transaction.pointer, handle, &keyValue, &valueValue)
-    if code == MDB_SUCCESS { return true }
+    if code == MDB_SUCCESS {
+      transaction.noteChange()
+      return true
+    }
     if transaction.isWatched { transaction.watcher?.didNotChange() }
     if code == MDB_NOTFOUND { return false }
     throw LMDBError.failure(code, "mdb_del", in: transaction.pointer)
@@ -190,6 +203,7 @@ package struct LMDBDatabase: Sendable, Hashable {
     let code = mdb_drop(transaction.pointer, handle, 0)
     if code != MDB_SUCCESS, transaction.isWatched { transaction.watcher?.didNotChange() }
     try LMDBError.check(code, "mdb_drop", in: transaction.pointer)
+    transaction.noteChange()
   }
 
   /// Deletes the database itself. The handle is invalid at once, even if the write is aborted.
@@ -198,6 +212,7 @@ package struct LMDBDatabase: Sendable, Hashable {
     let code = mdb_drop(transaction.pointer, handle, 1)
     if code != MDB_SUCCESS, transaction.isWatched { transaction.watcher?.didNotChange() }
     try LMDBError.check(code, "mdb_drop", in: transaction.pointer)
+    transaction.noteChange()
   }
 }
 

@@ -35,6 +35,15 @@ package struct LMDBTransaction {
   /// The number of the snapshot. A write has a number one higher than the snapshot it changes.
   package var id: UInt64 { UInt64(mdb_txn_id(pointer)) }
 
+  /// Notes that the write has changed something, so that its commit gets a number.
+  @inline(__always)
+  func noteChange() {
+    guard let context = mdb_env_get_userctx(mdb_txn_env(pointer)) else { return }
+    Unmanaged<LMDBEnvironment>.fromOpaque(context)._withUnsafeGuaranteedRef {
+      $0.hasChanged.store(true, ordering: .relaxed)
+    }
+  }
+
   /// The number of the last page that the file had at its last commit, or more.
   var lastPage: Int {
     var info = MDB_envinfo()
@@ -52,7 +61,8 @@ package struct LMDBTransaction {
     return LMDBTransaction(pointer: started)
   }
 
-  /// Begins a child transaction, which can be undone alone. Read transactions have no children.
+  /// Begins a child transaction, which can be undone alone. Read transactions have no children. It ends
+  /// with `commitChild` or `abortChild`.
   func beginChild() throws(LMDBError) -> LMDBTransaction {
     var child: OpaquePointer?
     let code = mdb_txn_begin(mdb_txn_env(pointer), pointer, 0, &child)
@@ -60,7 +70,20 @@ package struct LMDBTransaction {
       throw LMDBError.failure(code, "mdb_txn_begin", in: pointer)
     }
     if isWatched { watcher?.didBeginChild() }
+    LMDBEnvironment.of(self)?.didBeginChild()
     return LMDBTransaction(pointer: child, watcher: watcher)
+  }
+
+  /// Makes a child a part of its parent. It ends even if that fails.
+  func commitChild() throws(LMDBError) {
+    LMDBEnvironment.of(self)?.didEndChild(isKept: true)
+    try commit()
+  }
+
+  /// Undoes a child, and ends it.
+  func abortChild() {
+    LMDBEnvironment.of(self)?.didEndChild(isKept: false)
+    abort()
   }
 
   /// Commits. The transaction ends even if that fails.

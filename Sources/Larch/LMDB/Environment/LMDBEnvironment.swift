@@ -1,4 +1,5 @@
 internal import CLMDB
+internal import Synchronization
 
 /// How much of a commit must be on the disk before it returns.
 package enum LMDBDurability: Int, Sendable, Comparable {
@@ -127,6 +128,11 @@ package final class LMDBEnvironment: @unchecked Sendable {
   var commitLog: CommitLog?
   /// The number of write transactions that were begun, including those that were undone.
   package internal(set) var attempts = 0
+  /// Whether the running write has changed something, but for what was undone. Atomic only because a
+  /// check for overlapping accesses would cost more.
+  let hasChanged = Atomic<Bool>(false)
+  /// The same when each of the open children began.
+  private var hadChanged: [Bool] = []
   /// What is known of the outbox of the file.
   let outbox = Outbox()
   /// Records the running write, if its commit is logged or goes into the outbox.
@@ -211,6 +217,19 @@ package final class LMDBEnvironment: @unchecked Sendable {
   var generation: Int { readers.generation }
 
   func noteMapFull() { map.wasFull = true }
+
+  func didBeginChild() { hadChanged.append(hasChanged.load(ordering: .relaxed)) }
+
+  func didEndChild(isKept: Bool) {
+    guard let before = hadChanged.popLast(), !isKept else { return }
+    hasChanged.store(before, ordering: .relaxed)
+  }
+
+  /// Called when a write begins.
+  func forgetChanges() {
+    hasChanged.store(false, ordering: .relaxed)
+    if !hadChanged.isEmpty { hadChanged = [] }
+  }
 
   // MARK: Errors
 

@@ -71,6 +71,7 @@ extension LMDBEnvironment {
     let durability = outbox.appended == nil ? durability : min(durability, .relaxed)
     let isObserved = transaction.isObserved
     let changed = isObserved ? changedRecords(in: transaction) : nil
+    let hasChanged = hasChanged.load(ordering: .relaxed)
     defer { if isObserved { changes.didEndCommit() } }
     do {
       if let commitLog {
@@ -95,7 +96,10 @@ extension LMDBEnvironment {
     }
     if outbox.appended != nil { tellOrder() }
     ids.commit()
-    guard afterCommit(id, durability) else { return true }
+    // If nothing was changed, LMDB writes nothing. The next commit gets the number, and may be one of another
+    // process, which comes before anything here.
+    guard hasChanged else { return true }
+    afterCommit(durability)
     outbox.didCommit(id)
     if let place = outbox.header?.place { recentPlaces.note(place, after: id) }
     changes.publish(changed, transaction: id, hadLog: isObserved)
@@ -178,6 +182,7 @@ extension LMDBEnvironment {
   func beginWrite() throws -> WriteAttempt {
     ids.begin()
     attempts &+= 1
+    forgetChanges()
     if let order = outbox.order, order.wantsTurn, outbox.purpose == .ordinary {
       try catchUp(takesTurn: true)
     }
@@ -231,13 +236,11 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Does what follows a commit; false if it changed nothing.
-  private func afterCommit(_ id: UInt64, _ durability: LMDBDurability) -> Bool {
-    guard let handle else { return true }
+  /// Does what follows a commit.
+  private func afterCommit(_ durability: LMDBDurability) {
+    guard let handle else { return }
     var info = MDB_envinfo()
     mdb_env_info(handle, &info)
-    // If nothing was changed, LMDB keeps its number and writes nothing.
-    if UInt64(info.me_last_txnid) < id { return false }
     #if canImport(Darwin)
       // LMDB's own flush leaves the data in the cache of the drive there.
       if durability == .durable, commitLog == nil {
@@ -249,7 +252,6 @@ extension LMDBEnvironment {
     let page = Int(info.me_last_pgno)
     runHousekeeping(afterCommit: handle, lastPage: page)
     watchReads(lastPage: page)
-    return true
   }
 
   /// Checks whether a failed commit has made LMDB stop the environment, and reopens it then.

@@ -13,7 +13,7 @@ struct WriteAttempt {
   /// Runs a body in the transaction; nil if the map was full. Then, and if the body throws, the
   /// whole attempt is undone.
   func run<T: ~Copyable>(_ body: (LMDBTransaction) throws -> T) throws -> T? {
-    try run(in: transaction, body)
+    try run(in: transaction, undo: { transaction.abort() }, body)
   }
 
   /// Runs a body in a child of the transaction; nil if the map was full. Then, and if the body
@@ -21,24 +21,24 @@ struct WriteAttempt {
   func runChild<T>(_ body: (LMDBTransaction) throws -> T) throws -> T? {
     let child: LMDBTransaction
     do { child = try transaction.beginChild() } catch { throw environment.translated(error) }
-    guard let value = try run(in: child, body) else { return nil }
-    do { try child.commit() } catch { throw HalfMerged(cause: environment.translated(error)) }
+    guard let value = try run(in: child, undo: { child.abortChild() }, body) else { return nil }
+    do { try child.commitChild() } catch { throw HalfMerged(cause: environment.translated(error)) }
     return value
   }
 
   /// The body may catch the error of a full map and return with half of its changes missing, so the
   /// environment keeps track of a full map.
   private func run<T: ~Copyable>(
-    in transaction: LMDBTransaction, _ body: (LMDBTransaction) throws -> T
+    in transaction: LMDBTransaction, undo: () -> Void, _ body: (LMDBTransaction) throws -> T
   ) throws -> T? {
     environment.map.wasFull = false
     do {
       let value = try body(transaction)
       if !environment.map.wasFull { return value }
-      transaction.abort()
+      undo()
       return nil
     } catch {
-      transaction.abort()
+      undo()
       if environment.map.wasFull { return nil }
       throw environment.translated(error)
     }

@@ -76,7 +76,7 @@ struct MigrationRunner {
       if applied.contains(where: { $0.name == migration.name }) { return nil }
       if store.options.runsWritesTwice {
         let child = try lmdb.beginChild()
-        defer { child.abort() }
+        defer { child.abortChild() }
         _ = try? run(migration, in: child)
       }
       let (date, work) = try run(migration, in: lmdb)

@@ -170,7 +170,7 @@ extension Store {
   ) throws -> Run<T> {
     if options.runsWritesTwice, !hasRun {
       let child = try lmdb.beginChild()
-      defer { child.abort() }
+      defer { child.abortChild() }
       let rehearsal = try? runOnce(body, on: writer, child)
       writer.rollBack()
       rehearsal?.outcome?.resolve(.undone)

@@ -138,7 +138,7 @@ final class WriteContext {
     try storeShapes()
     let child = try context.transaction()
     context.current = savepoint.transaction
-    try child.commit()
+    try child.commitChild()
     ids.undone.keep()
   }
 
@@ -148,7 +148,7 @@ final class WriteContext {
     ids.undoSavepoint()
     maintainer.references.rewind(to: savepoint.references)
     newlyWritten = savepoint.newlyWritten
-    context.current?.abort()
+    context.current?.abortChild()
     context.current = savepoint.transaction
     storedShapeCount = savepoint.shapeCount
     context.shapes.truncate(to: savepoint.shapeCount)

@@ -60,14 +60,14 @@ struct LMDBDuplicateLayoutTests {
         try change(database, child, &model, &operations, &generator, depth: depth + 1)
       }
     } catch {
-      child.abort()
+      child.abortChild()
       throw error
     }
     if Int.random(in: 0..<3, using: &generator) == 0 {
-      child.abort()
+      child.abortChild()
       model = saved
     } else {
-      try child.commit()
+      try child.commitChild()
     }
   }
 

@@ -74,10 +74,10 @@ struct LMDBEnvironmentTests {
       let dropped = try parent.beginChild()
       try database.put("dropped", "2", in: dropped)
       try database.put("parent", "3", in: dropped)
-      dropped.abort()
+      dropped.abortChild()
       let kept = try parent.beginChild()
       try database.put("kept", "4", in: kept)
-      try kept.commit()
+      try kept.commitChild()
     }
     let found = try environment.read { transaction in
       try ["parent", "dropped", "kept"].map { try database.string($0, in: transaction) }

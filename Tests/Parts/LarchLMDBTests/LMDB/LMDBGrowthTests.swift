@@ -75,8 +75,8 @@ struct LMDBGrowthTests {
       let child = try transaction.beginChild()
       do {
         for key in UInt64(0)..<20_000 { try database.put(key, key, in: child) }
-        try child.commit()
-      } catch { child.abort() }
+        try child.commitChild()
+      } catch { child.abortChild() }
     }
     #expect(try environment.read { try database.statistics(in: $0).entries } == 20_000)
   }
