@@ -41,10 +41,14 @@
       let second = try Store(
         sharing: entry.server.serverLog, copy: ScratchFile.freshPath(), types: [],
         options: .quick, isTemporary: true)
-      lock.withLock {
+      // Two threads may open the store at once, and the end of a second copy takes the lock.
+      let spare: Store? = lock.withLock {
+        guard entries[path] != nil, entries[path]?.second == nil else { return second }
         entries[path]?.second = second
         entries[path]?.wasOpened = true
+        return nil
       }
+      spare?.close()
     }
 
     package static func willClose(_ path: String, _ environment: LMDBEnvironment) {

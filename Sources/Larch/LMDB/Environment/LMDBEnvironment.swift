@@ -128,6 +128,8 @@ package final class LMDBEnvironment: @unchecked Sendable {
   var commitLog: CommitLog?
   /// The number of write transactions that were begun, including those that were undone.
   package internal(set) var attempts = 0
+  /// Whether a write of the program has the write lock: its closure may wait for anything.
+  let isProgramWriting = Atomic<Bool>(false)
   /// Whether the running write has changed something, but for what was undone. Atomic only because a
   /// check for overlapping accesses would cost more.
   let hasChanged = Atomic<Bool>(false)

@@ -116,10 +116,9 @@ extension LMDBEnvironment {
     let id = transaction.id
     outbox.begin()
     if !outbox.isProven(for: id), try !lookThrough(transaction, id) { return false }
-    if let role = outbox.header?.role, role != .writer, role != .shared,
-      outbox.purpose == .ordinary
-    {
-      throw refusal(role)
+    if let role = outbox.header?.role, role != .writer, outbox.purpose == .ordinary {
+      if role != .shared { throw refusal(role) }
+      if outbox.order == nil { throw notJoined() }
     }
     return true
   }

@@ -76,7 +76,7 @@ extension LMDBEnvironment {
 
   private struct PlaceLost: Error {}
 
-  private func notJoined() -> LarchError {
+  func notJoined() -> LarchError {
     LarchError(
       .readOnly,
       "The file is a copy of a shared store, so writes need its log; open it with `Store(sharing:copy:for:)`."

@@ -1,3 +1,5 @@
+internal import Foundation
+
 extension LMDBEnvironment {
   /// Runs a body with the write lock; threads get it in the order of their requests.
   func withWriteLock<T>(_ body: () throws -> T) throws -> T {
@@ -16,8 +18,21 @@ extension LMDBEnvironment {
     return try body()
   }
 
+  /// Notes that a write of the program has the lock, before it is asked whether its store is closed.
+  func beginProgramWrite() { isProgramWriting.store(true, ordering: .sequentiallyConsistent) }
+
+  /// Runs a body that waits for threads which take the write lock. While a write of the program has it, the
+  /// body runs on a thread of its own: the write may wait for the caller, or be its own.
+  ///
+  /// The caller has refused new writes before.
+  func withoutWaitingForWrites(_ body: @escaping @Sendable () -> Void) {
+    guard isProgramWriting.load(ordering: .sequentiallyConsistent) else { return body() }
+    Thread.detachNewThread(body)
+  }
+
   /// Releases the write lock.
   func releaseWriteLock() {
+    isProgramWriting.store(false, ordering: .relaxed)
     outbox.order?.endTurn()
     if writeQueue.unlock() { LMDBRegistry.shared.finishClosing(self) }
   }

@@ -27,6 +27,7 @@ extension LMDBEnvironment {
   ) throws -> T {
     try checkWritable()
     return try withWriteLock {
+      beginProgramWrite()
       if isIndivisible { outbox.isIndivisible = true }
       defer { if isIndivisible { outbox.isIndivisible = false } }
       while true {

@@ -96,6 +96,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
   private func drain() {
     while let batch = nextBatch() {
       environment.writeQueue.wait(for: batch.ticket)
+      environment.beginProgramWrite()
       run(batch)
       environment.releaseWriteLock()
       runTold()

@@ -64,7 +64,7 @@ extension Store {
       let work = try FollowingWork(environment, log, options)
       self.init(
         environment: environment, catalog: catalog, schema: schema, options: options,
-        isTemporary: false, following: Follower(work))
+        isTemporary: false, follower: Follower(work))
       work.start()
     } catch {
       environment.close()
@@ -99,7 +99,7 @@ extension Store {
   ///
   /// - Complexity: O(1).
   public var follower: Follower? {
-    following as? Follower ?? companions.withLock { $0.sharedCopy?.follower }
+    companions.withLock { $0.follower ?? $0.sharedCopy?.follower }
   }
 
   /// Makes the copy the store that writes the log, and closes this store.
@@ -140,7 +140,7 @@ extension Store {
 
   private func promoteBlocking(_ limit: Duration) throws {
     _ = try currentCatalog()
-    guard let follower = following as? Follower else {
+    guard isFollowing, let follower else {
       throw LarchError(
         .unsuitableFile,
         "The store follows no log, so there is nothing to promote; open the copy with `Store(following:copy:for:)`."

@@ -84,12 +84,17 @@ extension Store {
 /// What works beside a store as long as it is open.
 struct Companions: Sendable {
   var mirror: StoreMirror?
+  /// What applies the log of another store.
+  var follower: Follower?
   /// The copy of a shared store.
   var sharedCopy: SharedCopy?
 
-  /// Ends everything, before the file is closed.
+  var isEmpty: Bool { mirror == nil && follower == nil && sharedCopy == nil }
+
+  /// Ends everything, before the file is closed. It waits for threads that take the write lock.
   func end() {
     mirror?.end()
+    follower?.end()
     sharedCopy?.leave()
   }
 }

@@ -25,8 +25,8 @@ public final class Store: Sendable {
   /// The path at which the old file was kept, if this opening moved one aside
   /// (``Options/onMismatch``); otherwise nil.
   public let movedAside: String?
-  /// What keeps the file like the log of another store; nil if it follows none.
-  let following: (any StoreCompanion)?
+  /// Whether the file is kept like the log of another store, so that only that one is written.
+  let isFollowing: Bool
 
   package let environment: LMDBEnvironment
   let schema: StoreSchema
@@ -53,10 +53,11 @@ public final class Store: Sendable {
   init(
     environment: LMDBEnvironment, catalog: OpenCatalog, schema: StoreSchema,
     options: Options, isTemporary: Bool, movedAside: String? = nil,
-    following: (any StoreCompanion)? = nil
+    follower: Follower? = nil
   ) {
     self.movedAside = movedAside
-    self.following = following
+    isFollowing = follower != nil
+    companions.withLock { $0.follower = follower }
     self.environment = environment
     self.schema = schema
     self.options = options
@@ -72,31 +73,29 @@ public final class Store: Sendable {
 
   /// Closes the store: it cannot be used after this. Closing it twice is not an error.
   ///
-  /// The file is closed after the running transactions. A store that is deallocated without
-  /// `close()` closes itself.
+  /// The file is closed after the running transactions, for which the call does not wait. A store that is
+  /// deallocated without `close()` closes itself.
   public func close() {
     let wasOpen = state.withLock { state in
       defer { state.isClosed = true }
       return !state.isClosed
     }
     guard wasOpen else { return }
-    following?.end()
-    companions.withLock { $0 }.end()
+    let companions = companions.withLock { $0 }
     environment.giveUpHeldReads(.closed, of: ObjectIdentifier(self))
     environment.changes.removeListeners(of: ObjectIdentifier(self))
-    environment.close()
-    tell(LogMessage(.debug, .closed, "The store was closed.") { $0.path = path })
-    if isTemporary {
-      ScratchFile.remove(path)
-      IDAllocator.forgetRemovedFiles()
+    let close = { @Sendable [environment, post, path, isTemporary] in
+      companions.end()
+      environment.close()
+      post?.add(LogMessage(.debug, .closed, "The store was closed.") { $0.path = path })
+      if !environment.isWriting { post?.deliver() }
+      if isTemporary {
+        ScratchFile.remove(path)
+        IDAllocator.forgetRemovedFiles()
+      }
     }
+    if companions.isEmpty { close() } else { environment.withoutWaitingForWrites(close) }
   }
-}
-
-/// What works beside a store as long as it is open.
-protocol StoreCompanion: AnyObject, Sendable {
-  /// Ends it, and waits for that, before the file is closed.
-  func end()
 }
 
 /// The catalog and the writer that belong to one opening of the LMDB environment.

@@ -116,7 +116,7 @@ extension Store {
   }
 
   private func checkWritable() throws {
-    if following != nil {
+    if isFollowing {
       throw LarchError(
         .readOnly,
         "The store follows the log of another one; write at that one, or promote this copy."
