@@ -67,6 +67,38 @@ struct WaitingWriteTests {
     }
   }
 
+  /// Begins tasks one after the other, on its own executor.
+  @available(macOS 26, iOS 26, *)
+  private actor Asker {
+    let store: Store
+    init(_ store: Store) { self.store = store }
+
+    /// Returns the writes, and how many of them had a place in the queue before this task waited for anything.
+    func ask(_ count: Int) -> (tasks: [Task<Void, any Error>], waiting: Int) {
+      let tasks = (0..<count).map { number in
+        Task.immediate {
+          try await store.write { tx in
+            var entry = Entry(number: number)
+            try tx.insert(&entry)
+          }
+        }
+      }
+      return (tasks, store.asyncWriter.waitingCount)
+    }
+  }
+
+  @Test("each takes its place with the call, so the writes of one task have an order")
+  @available(macOS 26, iOS 26, *)
+  func order() async throws {
+    let store = try Store.temporary(for: Entry.self)
+    let held = HeldWriter(store)
+    let asked = await Asker(store).ask(50)
+    held.end()
+    for task in asked.tasks { try await task.value }
+    #expect(asked.waiting == 50)
+    #expect(try store.numbers() == Array(0..<50))
+  }
+
   @Test("if the store is closed meanwhile, each of them throws an error")
   func closed() async throws {
     let store = try Store.temporary(for: Entry.self)

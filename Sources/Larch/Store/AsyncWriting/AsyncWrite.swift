@@ -18,8 +18,9 @@ final class AsyncWrite<T: Sendable>: Sendable {
   private struct State {
     var phase = Phase.waiting
     var caller: CheckedContinuation<T, any Error>?
+    /// What the caller gets that does not wait yet.
+    var result: Result<T, any Error>?
     var task: Task<Void, Never>?
-    var isCancelled = false
   }
 
   init(
@@ -33,21 +34,24 @@ final class AsyncWrite<T: Sendable>: Sendable {
     self.body = body
   }
 
-  /// Takes a place in the queue for a waiting caller.
-  func start(_ caller: CheckedContinuation<T, any Error>) {
-    let isWanted = state.withLock { state in
-      guard state.phase == .waiting else { return false }
-      state.caller = caller
-      return true
-    }
-    guard isWanted else { return caller.resume(throwing: CancellationError()) }
+  /// Takes a place in the queue. The caller does so before it waits for anything: even a closure that waits
+  /// may begin on another thread, and then the writes of one task have no order.
+  func start() {
     let writer = store.asyncWriter
     let task = Task(executorPreference: writer) { await writer.perform(self) }
-    let isCancelled = state.withLock { state in
+    state.withLock { state in
       if state.phase != .ended { state.task = task }
-      return state.isCancelled
     }
-    if isCancelled { task.cancel() }
+  }
+
+  /// Gives the result to the caller, now or later.
+  func wait(_ caller: CheckedContinuation<T, any Error>) {
+    let result: Result<T, any Error>? = state.withLock { state in
+      if state.phase == .ended { return state.result ?? .failure(CancellationError()) }
+      state.caller = caller
+      return nil
+    }
+    if let result { caller.resume(with: result) }
   }
 
   /// Ends the wait of a caller whose closure has not begun; a running closure sees that its task is
@@ -55,7 +59,6 @@ final class AsyncWrite<T: Sendable>: Sendable {
   func cancel() {
     let (caller, task) = state.withLock { state in
       let task = state.task
-      state.isCancelled = true
       guard state.phase == .waiting else {
         return (CheckedContinuation<T, any Error>?.none, task)
       }
@@ -82,6 +85,7 @@ final class AsyncWrite<T: Sendable>: Sendable {
     let caller = state.withLock { state in
       state.phase = .ended
       state.task = nil
+      if state.caller == nil { state.result = result }
       defer { state.caller = nil }
       return state.caller
     }

@@ -144,8 +144,9 @@ extension Store {
     try environment.checkNotForked()
     let write = AsyncWrite(
       self, try lmdbDurability(durability), author, writeTimer(file, line), body)
+    write.start()
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { write.start($0) }
+      try await withCheckedThrowingContinuation { write.wait($0) }
     } onCancel: {
       write.cancel()
     }

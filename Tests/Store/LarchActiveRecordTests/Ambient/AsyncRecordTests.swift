@@ -226,7 +226,8 @@ struct AsyncRecordTests {
   func order() async throws {
     let store = try Ambient.store()
     try await Asker(store).ask(100)
-    #expect(try store.fetch(Person.select(\.age)) == Array(0..<100))
+    let ages = try store.fetch(Person.select(\.age))
+    #expect(ages == Array(0..<100))
   }
 
   /// Its tasks begin one after the other, on its own executor.
