@@ -127,6 +127,26 @@ struct UndoneStateTests {
     }
   }
 
+  @Test("A store that is opened and closed in between, without a write")
+  func openedInBetween() throws {
+    try withScratchPath { path throws in
+      var (undone, stored) = (Item(name: "a"), Item(name: "b"))
+      try Store.using(path, Item.self) { store throws in
+        try? store.write { tx throws -> Void in
+          try tx.save(&undone)
+          throw Undone()
+        }
+        try store.save(&stored)
+      }
+      for _ in 0..<3 {
+        try Store.using(path, Item.self) { store throws in
+          #expect(try store.state(of: undone) == .new)
+          #expect(try store.state(of: stored) == .unchanged)
+        }
+      }
+    }
+  }
+
   @Test("Writes that share a commit: one is undone, the others are not")
   func shared() async throws {
     let store = try Store.temporary(for: Item.self)

@@ -206,7 +206,7 @@ extension LMDBEnvironment {
     if let closing = unused.handle, !isForked {
       for reader in unused.readers { reader.transaction.abort() }
       closeHandle(closing)
-      ids.closeEnvironment()
+      ids.closeEnvironment(of: file)
     }
     return true
   }

@@ -266,7 +266,7 @@ final class IDAllocator: @unchecked Sendable {
 
   /// Keeps what is needed when the environment is closed. The open descriptor keeps the identity of
   /// the file, so that no other file gets it.
-  func closeEnvironment() {
+  func closeEnvironment(of opened: FileIdentity) {
     if isPending {
       undone.undo(from: 1, highest: highest)
       noteUndone()
@@ -275,7 +275,8 @@ final class IDAllocator: @unchecked Sendable {
     if let file, hasUndone {
       Self.kept.withLock { $0[file] = self }
     } else {
-      if let file { undone.keep(for: file) }
+      // It may have assigned none, and be the one who knows of undone ids of earlier openings.
+      undone.keep(for: file ?? opened)
       closeDescriptor()
     }
     Self.forgetRemovedFiles()
