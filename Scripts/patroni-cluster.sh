@@ -32,7 +32,7 @@ kill_server() {
   # Patroni first, since it would start the server again.
   kill_tree "${patronis[$1]}"
   local parent
-  parent=$(head -1 "$directory/$1/postmaster.pid" 2>/dev/null || true)
+  parent=$(server_pid "$directory/$1")
   [ -n "$parent" ] || return 0
   # All at once: a server that loses a process first recovers, and shows commits that no standby has.
   # shellcheck disable=SC2046

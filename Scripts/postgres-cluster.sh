@@ -34,14 +34,12 @@ cd "$directory"
 
 # Only names of sockets, since no server listens on the network.
 port() { printf '543%s' "$1"; }
-# The pid that a server itself wrote; never another one.
-pid() { head -1 "$directory/$1/postmaster.pid" 2>/dev/null || true; }
 ask() { as_owner "$programs/psql" -X -A -t -q -h "$directory/s" -p "$(port "$1")" -U larch -d postgres -c "$2"; }
 
 # Kills a server and the processes that it made.
 kill_server() {
   local parent
-  parent=$(pid "$1")
+  parent=$(server_pid "$directory/$1")
   [ -n "$parent" ] || return 0
   # Word splitting is wanted: the pids are a list.
   # shellcheck disable=SC2046
@@ -74,6 +72,9 @@ source_of() { printf 'host=%s port=%s user=larch application_name=%s' "$director
 # Makes a server a standby of the leader, from a new copy.
 make_standby() {
   rm -rf "${directory:?}/$1"
+  # The killed server left its lock. Where nobody asks for the outcome of a dead process, as in some containers, its
+  # number stays in use, and the next server takes it for one that runs.
+  rm -f "$directory/s/.s.PGSQL.$(port "$1")" "$directory/s/.s.PGSQL.$(port "$1").lock"
   as_owner "$programs/pg_basebackup" -D "$directory/$1" -R -X stream -c fast --no-sync \
     -d "$(source_of "$1" "$leader")" >>"$directory/log" 2>&1 && start "$1"
 }

@@ -36,3 +36,11 @@ if [ "$(id -u)" = 0 ]; then
     fi
   }
 fi
+
+# The pid of the server of a data directory, if it runs. It wrote the number itself, but after its death another
+# process may have that.
+server_pid() {
+  local found
+  found=$(head -1 "$1/postmaster.pid" 2>/dev/null) || return 0
+  case "$(ps -o args= -p "${found:-0}" 2>/dev/null) " in *" $1 "* | *"=$1 "*) printf '%s' "$found" ;; esac
+}

@@ -34,8 +34,7 @@ mkdir "$directory/s"
 if [ "$(id -u)" = 0 ]; then chown -R "$owner" "$directory"; fi
 cd "$directory"
 
-# The pid that the server itself wrote; never another one.
-server() { head -1 "$directory/data/postmaster.pid" 2>/dev/null || true; }
+server() { server_pid "$directory/data"; }
 # The server and the processes that it made.
 family() {
   local pid
@@ -94,7 +93,7 @@ fi
 
 start() {
   local attempt
-  for attempt in 1 2 3 4 5 6 7 8 9 10; do
+  for ((attempt = 0; attempt < 60; attempt++)); do
     if [ -n "${server_key:=$(ls server.key 2>/dev/null || true)}" ] && [ -z "$port" ]; then
       port=$((20000 + (RANDOM * 32768 + RANDOM) % 40000))
       fresh=1
@@ -107,7 +106,7 @@ start() {
       fresh=
       return
     fi
-    # The port was taken, or the memory of a server that was killed is still in use.
+    # The port was taken, or the memory or the number of a server that was killed is still in use.
     if [ -n "${fresh:-}" ]; then port=; fi
     sleep 0.2
   done
