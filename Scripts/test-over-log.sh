@@ -7,10 +7,11 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$root"
 targets=("$@")
-# LarchMigrationTests and LarchWriterTests do not end there yet; others that open stores have not been tried. None
-# of those about several processes, failures of disks and logs of other kinds.
+# None of those about several processes, failures of disks and logs of other kinds.
 all="LarchStoreTests LarchReaderTests LarchValidationTests LarchHookTests LarchRelationTests"
 all="$all LarchActiveRecordTests LarchTrackedTests LarchEvolutionTests"
+all="$all LarchMigrationTests LarchWriterTests LarchImportTests LarchLiveTests LarchOracleTests LarchTransferTests"
+all="$all LarchTypelessTests LarchExecutionTests LarchPlanningTests LarchStressTests"
 read -r -a all_targets <<<"$all"
 [ ${#targets[@]} -gt 0 ] || targets=("${all_targets[@]}")
 # The same list each time, so that nothing is built again; in a folder of its own, which leaves the ordinary

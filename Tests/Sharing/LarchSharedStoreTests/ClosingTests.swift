@@ -50,7 +50,8 @@ struct ClosingTests {
     #expect(try again.everything(Account.self).map(\.owner).sorted() == owners)
   }
 
-  @Test("by the write itself, which is committed", .timeLimit(.minutes(1)), arguments: Kind.allCases)
+  @Test(
+    "by the write itself, which is committed", .timeLimit(.minutes(1)), arguments: Kind.allCases)
   func byItself(_ kind: Kind) throws {
     defer { ScratchFile.remove(path) }
     let store = try open(kind)
