@@ -7,13 +7,8 @@ import Testing
 @testable import LarchPostgres
 
 /// Three servers, of which `Scripts/postgres-cluster.sh` kills the leader and promotes a standby.
-/// By hand: `LARCH_FAILOVERS` is how often. With `LARCH_CLUSTER=patroni-cluster.sh` Patroni promotes.
-@Suite(
-  "Failover between three servers",
-  .enabled(
-    if: ProcessInfo.processInfo.environment["LARCH_FAILOVERS"] != nil,
-    "set LARCH_FAILOVERS to a number of failovers, for three servers that are killed"),
-  .serialized, needsServer)
+/// By hand: `LARCH_FAILOVERS=20`. With `LARCH_CLUSTER=patroni-cluster.sh` Patroni promotes.
+@Suite("Failover between three servers", .serialized, needsServer)
 struct FailoverTests {
   private static let failovers = amount("LARCH_FAILOVERS", 1)
   private static let quorumScript =

@@ -74,11 +74,14 @@ struct WaitingWriteTests {
     init(_ store: Store) { self.store = store }
 
     /// Returns the writes, and how many of them had a place in the queue before this task waited for anything.
-    func ask(_ count: Int) -> (tasks: [Task<Void, any Error>], waiting: Int) {
-      let tasks = (0..<count).map { number in
-        Task.immediate {
+    func ask(
+      _ numbers: Range<Int>, _ size: @Sendable (Int) -> Int = { _ in 0 }
+    ) -> (tasks: [Task<Void, any Error>], waiting: Int) {
+      let tasks = numbers.map { number in
+        let size = size(number)
+        return Task.immediate {
           try await store.write { tx in
-            var entry = Entry(number: number)
+            var entry = Entry(number: number, text: String(repeating: "x", count: size))
             try tx.insert(&entry)
           }
         }
@@ -92,7 +95,7 @@ struct WaitingWriteTests {
   func order() async throws {
     let store = try Store.temporary(for: Entry.self)
     let held = HeldWriter(store)
-    let asked = await Asker(store).ask(50)
+    let asked = await Asker(store).ask(0..<50)
     held.end()
     for task in asked.tasks { try await task.value }
     #expect(asked.waiting == 50)
@@ -206,6 +209,29 @@ struct WaitingWriteTests {
     }
     #expect(try store.numbers().sorted() == kept)
     #expect(try await store.verify().isClean)
+  }
+
+  @Test("they keep their order when the map grows under them", arguments: [false, true])
+  @available(macOS 26, iOS 26, *)
+  func orderOfGrowth(_ isMirrored: Bool) async throws {
+    for seed in 0..<8 as Range<UInt64> {
+      var options = Store.Options.quick
+      options.initialMapSize = 128 << 10
+      let store = try Store.temporary(for: Entry.self, options: options)
+      // Each write is stored twice then, and the second time at the commit of all.
+      if isMirrored { try store.environment.beginOutbox(role: .writer, place: .start) }
+      var random = SeededGenerator(seed: seed)
+      let sizes = (0..<400).map { _ in Int.random(in: 0..<9_000, using: &random) }
+      let asker = Asker(store)
+      for round in 0..<20 {
+        let held = HeldWriter(store)
+        let asked = await asker.ask(round * 20..<(round + 1) * 20) { sizes[$0] }
+        held.end()
+        for task in asked.tasks { try await task.value }
+      }
+      #expect(try store.numbers() == Array(0..<400), "seed \(seed)")
+      store.close()
+    }
   }
 
   @Test("a closure that runs twice in a group assigns each record its own id")

@@ -130,15 +130,21 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
   /// Commits, and repeats the writes for which the map had no room, until none is left.
   private func commit() {
     while group.count > 0 {
+      // Those that have not run again yet come after those of this group.
+      let rest = told
+      told = []
       setTelling(true)
       let isAgain = group.end()
       setTelling(false)
-      if isAgain { runTold() }
+      told += rest
+      if isAgain || !rest.isEmpty { runTold() }
     }
   }
 
   private func runTold() {
-    while let job = told.popFirst() { job.runSynchronously(on: asUnownedTaskExecutor()) }
+    while !group.mustEnd, let job = told.popFirst() {
+      job.runSynchronously(on: asUnownedTaskExecutor())
+    }
   }
 
   private func setTelling(_ isTelling: Bool) {
