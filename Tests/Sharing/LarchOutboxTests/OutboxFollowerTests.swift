@@ -130,6 +130,32 @@ struct OutboxFollowerTests {
     try expectEqual(again, small)
   }
 
+  @Test("takes one commit that makes more trees than it has handles for")
+  func manyTreesAtOnce() throws {
+    defer { close() }
+    writer.close()
+    var options = LMDBEnvironment.Options()
+    options.durability = .none
+    options.maxDatabases = 3000
+    let large = try LMDBEnvironment.open(path: files.writer, options: options)
+    defer { large.close() }
+    try large.openOutboxHandle()
+    try large.write { transaction in
+      for number in 0..<2500 {
+        let made = try LMDBDatabase.open("tree \(number)", .create, in: transaction)
+        let key = [UInt8]("key".utf8)
+        try made?.put(key, key, in: transaction)
+      }
+    }
+    try follower.apply(try large.waiting())
+    try large.put("later", "1", into: "tree 2000")
+    let place = try #require(try follower.outboxHeader()).place.position
+    try follower.apply(try large.waiting(after: place))
+    let names = try follower.read { try LMDBEnvironment.treeNames(in: $0) }
+    #expect(names.filter { $0.hasPrefix("tree ") }.count == 2500)
+    try expectEqual(large, follower)
+  }
+
   @Test("becomes a writer whose entries continue the log")
   func promotion() throws {
     defer { close() }

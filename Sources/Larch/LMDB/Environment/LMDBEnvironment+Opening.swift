@@ -97,7 +97,8 @@ extension LMDBEnvironment {
     if CommitLogFile.exists(for: path) { _ = try Door(self) }
     try options.beforeMapping?(path)
     var options = options
-    if let count = try options.countDatabases?(path) {
+    let count = try (options.countDatabases?(path) ?? 0) + treesToMake
+    if count > 0 {
       options.maxDatabases = max(options.maxDatabases, count + options.maxDatabases / 2)
     }
     do {

@@ -124,6 +124,8 @@ package final class LMDBEnvironment: @unchecked Sendable {
   var oldReadWatch = OldReadWatch(lastPage: 0)
   /// The durability that LMDB was last set to, if commits are not logged.
   var currentDurability = LMDBDurability.durable
+  /// How many trees, beside those of the file, the next opening of the environment needs handles for.
+  var treesToMake = 0
   /// The log of small commits; nil if they are not logged.
   var commitLog: CommitLog?
   /// The number of write transactions that were begun, including those that were undone.

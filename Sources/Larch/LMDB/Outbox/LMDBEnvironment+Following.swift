@@ -11,19 +11,34 @@ extension LMDBEnvironment {
   @discardableResult
   package func apply(_ entries: [LogEntry], skipsKnown: Bool = false) throws -> LogPlace {
     try checkFollowing(entries)
-    return try withRoomForTrees { try applyOnce(entries, skipsKnown) }
+    return try withRoomForTrees(toMake: treeCount(entries)) { try applyOnce(entries, skipsKnown) }
   }
 
   /// Runs a body that opens trees. If there are more of them than handles, the file is opened again, which
   /// reserves as many as it has by then and some more, and the body runs again.
-  func withRoomForTrees<T>(_ body: () throws -> T) throws -> T {
+  ///
+  /// - Parameter toMake: how many trees the body makes, at most.
+  func withRoomForTrees<T>(
+    toMake: @autoclosure () -> Int = 0, _ body: () throws -> T
+  ) throws -> T {
     do {
       return try body()
     } catch let error as LarchError
       where (error.underlying as? LMDBError)?.kind == .databasesFull
     {
-      try withWriteLock { try reopen() }
+      try withWriteLock {
+        treesToMake = toMake()
+        defer { treesToMake = 0 }
+        try reopen()
+      }
       return try body()
+    }
+  }
+
+  /// How many trees entries name; those of one that is not whole are no trees.
+  private func treeCount(_ entries: [LogEntry]) -> Int {
+    entries.reduce(0) { count, entry in
+      count + entry.changes.withUnsafeBytes { (try? ChangeRecord($0))?.trees.count ?? 0 }
     }
   }
 
