@@ -82,7 +82,7 @@ extension PostgresConnection {
       }
       let events = polling == LibPQ.Polling.reading ? POLLIN : POLLOUT
       if try wake.wait(pq.socket(handle), for: Int32(events), until: deadline) == 0 {
-        throw PostgresFailure(.connection, "no connection within \(options.connectTimeout) s")
+        throw PostgresFailure(.connection, "no connection \(wake.text(options.connectTimeout))")
       }
       status = pq.status(handle)
       polling = pq.connectPoll(handle)
@@ -258,7 +258,7 @@ extension PostgresConnection {
   }
 
   private func timedOut() -> PostgresFailure {
-    PostgresFailure(.timeout, "no answer within \(answerTimeout) s")
+    PostgresFailure(.timeout, "no answer \(wake.text(answerTimeout))")
   }
 
   /// The error in a result.

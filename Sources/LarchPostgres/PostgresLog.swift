@@ -247,6 +247,8 @@ extension PostgresLog {
     }
   }
 
+  package func expectAnswers(within seconds: Double?) { wake.endWaits(in: seconds) }
+
   package func wait(after position: UInt64, seconds: Double) throws {
     // Also for what is no number.
     guard position < Self.positionLimit, seconds > 0 else { return }

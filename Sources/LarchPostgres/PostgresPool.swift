@@ -98,7 +98,7 @@ final class PostgresPool: Sendable {
       state.queue.append(DispatchSemaphore(value: 0))
       return state.queue.last
     }
-    if let turn { try wait(turn, wake, until: PostgresWake.now + patience) }
+    if let turn { try wait(turn, wake, until: wake.earlier(PostgresWake.now + patience)) }
     defer { free() }
     return try body()
   }

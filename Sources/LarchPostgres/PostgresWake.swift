@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Larch
 
-/// Ends what waits for a server, from any thread and for good.
+/// Ends what waits for a server: from any thread and for good, or at a time.
 ///
 /// Waits are cut into short ones, between which they see the end. A pipe would end them at once, but takes two
 /// descriptors, and a process may have thousands of logs open.
@@ -10,11 +10,26 @@ package final class PostgresWake: Sendable {
   private static let part = 0.02
 
   private let ended = Locked(false)
+  /// When waits end, on the clock of `now`.
+  private let limit = Locked(Double.infinity)
 
   package init() {}
 
   /// Whether everything was ended.
   var hasEnded: Bool { ended.withLock { $0 } }
+
+  /// Lets waits end after some seconds; nil lets them go on as long as their callers say.
+  func endWaits(in seconds: Double?) {
+    limit.withLock { $0 = seconds.map { Self.now + $0 } ?? .infinity }
+  }
+
+  /// A time for a wait, in words.
+  func text(_ seconds: Double) -> String {
+    limit.withLock { $0 } == .infinity ? "within \(seconds) s" : "in time"
+  }
+
+  /// The earlier one of a time and the end of waits.
+  func earlier(_ deadline: Double) -> Double { min(deadline, limit.withLock { $0 }) }
 
   /// - Returns: false if everything was ended before.
   @discardableResult
@@ -32,6 +47,7 @@ package final class PostgresWake: Sendable {
   func wait(_ socket: CInt, for events: Int32, until deadline: Double) throws(PostgresFailure)
     -> Int32
   {
+    let deadline = earlier(deadline)
     while true {
       if hasEnded { throw PostgresFailure(.closed) }
       let left = min(deadline - Self.now, Self.part)

@@ -72,6 +72,10 @@ package protocol SharedLog: AnyObject, Sendable {
   /// Ends the turn, if the client has one.
   func endTurn()
 
+  /// Says by when later calls must have an answer: those that have none by then fail as where the server is
+  /// away. Nil leaves them the time that the client gives each call.
+  func expectAnswers(within seconds: Double?)
+
   /// Why commits that were acknowledged may be lost with the server, as far as the calls until now have shown;
   /// nil if nothing says so.
   var failoverRisk: String? { get }
@@ -82,6 +86,7 @@ package protocol SharedLog: AnyObject, Sendable {
 
 extension SharedLog {
   package var failoverRisk: String? { nil }
+  package func expectAnswers(within seconds: Double?) {}
 }
 
 /// What a log has.

@@ -179,4 +179,39 @@ struct SharedOnPostgresTests {
     }
     #expect(try store.everything(Account.self).map(\.owner) == ["ada", "di"])
   }
+
+  @Test("A server that hangs is waited for as long as the options say")
+  func hanging() async throws {
+    let server = try PostgresServer()
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    let store = try Store(
+      sharing: .postgres(server.url, store: freshName()), copy: path, for: Account.self,
+      options: .quick.with { $0.commitTimeout = .milliseconds(500) })
+    defer { store.close() }
+    try store.saveAll([Account(owner: "ada", balance: 1)])
+    try server.order("pause")
+    // A call of the client alone may take 10 and 30 seconds.
+    let start = ContinuousClock.now
+    let failed = caught { try store.saveAll([Account(owner: "bo", balance: 1)]) }
+    let second = caught { try store.saveAll([Account(owner: "cy", balance: 1)]) }
+    #expect(ContinuousClock.now - start < .seconds(9))
+    let first = try #require(failed)
+    #expect([.unavailable, .commitUnknown].contains(first.code))
+    #expect(second?.code == .unavailable)
+    if first.code == .commitUnknown {
+      let unasked = caught { try store.outcome(of: first) }
+      #expect(unasked?.code == .unavailable)
+      #expect(unasked?.message.contains("not known") == true)
+      #expect(!"\(first)".contains("LogPlace"))
+    }
+    try server.order("resume")
+    for _ in 0..<100 {
+      do {
+        try store.saveAll([Account(owner: "di", balance: 1)])
+        break
+      } catch let error as LarchError where error.code == .unavailable {}
+    }
+    #expect(try store.exists(Account.where { $0.owner == "di" }))
+  }
 }

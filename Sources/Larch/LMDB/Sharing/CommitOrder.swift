@@ -66,8 +66,10 @@ package final class CommitOrder: @unchecked Sendable {
     }
     var mayHaveHappened = false
     var attempts = Attempts(patience)
+    defer { log.expectAnswers(within: nil) }
     while true {
       do {
+        log.expectAnswers(within: attempts.left)
         isDone = try log.append([entry], mayBeThere: mayHaveHappened)
         // If an earlier attempt succeeded, others may have appended after it since.
         if !isDone, mayHaveHappened { isDone = try isThere(entry) }
@@ -135,8 +137,10 @@ package final class CommitOrder: @unchecked Sendable {
   /// - Parameter takesTurn: whether to wait until no other copy has a turn.
   func missing(after place: LogPlace, takesTurn: Bool = false) throws -> LogTail {
     var attempts = Attempts(patience)
+    defer { log.expectAnswers(within: nil) }
     while true {
       do {
+        log.expectAnswers(within: attempts.left)
         guard takesTurn else { return try log.tail(after: place, limit: Self.batchBytes) }
         let tail = try log.takeTurn(after: place, limit: Self.batchBytes)
         hasTurn = true
@@ -184,6 +188,9 @@ private struct Attempts {
     end = MonotonicTime.now.nanoseconds &+ Int64(min(patience, 1e9) * 1e9)
   }
 
+  /// The seconds that are left.
+  var left: Double { Double(max(0, end &- MonotonicTime.now.nanoseconds)) / 1e9 }
+
   /// Waits before the next attempt; false if there is no time for one.
   mutating func pause() -> Bool {
     guard MonotonicTime.now.nanoseconds &+ Int64(seconds * 1e9) < end else { return false }
@@ -194,9 +201,11 @@ private struct Attempts {
 }
 
 /// The commit whose outcome is not known, as the cause of an error `.commitUnknown`.
-package struct UnknownCommit: Error {
+package struct UnknownCommit: Error, CustomStringConvertible {
   package let place: LogPlace
   /// The place that it follows.
   package let before: LogPlace
   package let cause: any Error
+
+  package var description: String { "position \(place.position), \(cause)" }
 }

@@ -157,6 +157,18 @@ extension Store {
 
 extension SharedCopy {
   func outcome(of commit: UnknownCommit) throws -> Store.CommitOutcome {
+    do {
+      return try findOutcome(of: commit)
+    } catch let error as LarchError where error.code == .unavailable {
+      throw LarchError(
+        .unavailable,
+        "The server cannot be reached, so the outcome of the write is not known yet; ask again later, and do not repeat the write before.",
+        underlying: error.underlying ?? error
+      ) { $0.detail = error.context.detail }
+    }
+  }
+
+  private func findOutcome(of commit: UnknownCommit) throws -> Store.CommitOutcome {
     try environment.catchUpWithLog()
     while true {
       // Its own client may be in a commit now.
