@@ -34,6 +34,59 @@ import Testing
     #expect(try files(sharing).isEmpty)
   }
 
+  @Test func `a new copy has what the log has, though its state is old`() throws {
+    let sharing = try Sharing()
+    for number in 0..<20 {
+      var note = Note(title: "note \(number)", stars: 1)
+      try sharing.writer.write { tx in try tx.save(&note) }
+      try sharing.ship()
+    }
+    let follower = try sharing.follow()
+    defer { follower.close() }
+    #expect(try follower.count(Note.all) == 20)
+  }
+
+  @Test func `a new copy of a shared store has its collections`() throws {
+    let server = MemoryServer()
+    let paths = (0..<2).map { _ in ScratchFile.freshPath() }
+    defer { paths.forEach(ScratchFile.remove) }
+    let shared = try Store(
+      sharing: server.serverLog, copy: paths[0], for: Note.self, Shelf.self, options: .quick)
+    defer { shared.close() }
+    for number in 0..<20 {
+      var note = Note(title: "note \(number)", stars: 1)
+      try shared.save(&note)
+    }
+    let follower = try Store(
+      following: server.serverLog, copy: paths[1], for: Note.self, Shelf.self, options: .quick)
+    defer { follower.close() }
+    #expect(try follower.count(Note.all) == 20)
+  }
+
+  @Test func `a copy whose maker ended early is completed before it is read`() throws {
+    let sharing = try Sharing()
+    var note = Note(title: "note", stars: 1)
+    try sharing.writer.write { tx in try tx.save(&note) }
+    try sharing.ship()
+    try FollowedCopy.makeIfMissing(
+      at: sharing.copyPath, from: sharing.server.serverLog, Store.Options.quick)
+    sharing.server.isUnreachable = true
+    let error = caught {
+      _ = try Store(
+        following: sharing.server.serverLog, copy: sharing.copyPath, for: Note.self, Shelf.self,
+        options: .quick)
+    }
+    #expect(error?.code == .unavailable)
+    #expect(error?.message.contains("does not have all") == true)
+    sharing.server.isUnreachable = false
+    for isUnreachable in [false, true] {
+      sharing.server.isUnreachable = isUnreachable
+      let follower = try sharing.follow()
+      defer { follower.close() }
+      #expect(try follower.count(Note.all) == 1)
+    }
+  }
+
   @Test func `a copy that is there opens at once without the server, and goes on when it comes`()
     async throws
   {

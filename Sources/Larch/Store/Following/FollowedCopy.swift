@@ -12,7 +12,7 @@ enum FollowedCopy {
     defer { log.close() }
     let place: LogPlace
     do {
-      place = try make(at: location.path, from: log, options)
+      place = try make(at: location.path, from: log, options, isComplete: false)
     } catch let error as LarchError where error.code == .fileExists {
       // Another process was faster.
       return
@@ -28,11 +28,13 @@ enum FollowedCopy {
   ///
   /// - Parameters:
   ///   - role: what the copy is for.
+  ///   - isComplete: whether it may be read before it has the entries after the state.
   ///   - isStopped: asked now and then; the copy is given up if it returns true.
   /// - Returns: the place of the copy.
   static func make(
     at path: String, from log: any SharedLog, _ options: Store.Options,
-    role: OutboxRole = .follower, isStopped: @escaping () -> Bool = { false }
+    role: OutboxRole = .follower, isComplete: Bool = true,
+    isStopped: @escaping () -> Bool = { false }
   ) throws -> LogPlace {
     guard try log.head() != nil else { throw nothingThere(log.name) }
     let file = try StateFile(at: path)
@@ -42,7 +44,7 @@ enum FollowedCopy {
     }
     let place = try log.state(into: writer)
     var header = OutboxHeader(role: role, identity: OutboxHeader.newIdentity(), place: place)
-    header.needsFirstCopy = false
+    header.needsFirstCopy = !isComplete
     try file.complete(header)
     writer.report()
     return place

@@ -107,6 +107,8 @@ final class FollowingWork: @unchecked Sendable {
     }
     questions?.close()
     stop()
+    // A thread that was never started has not given it up.
+    claim = nil
     change { $0.activity = .stopped }
     arrivals.close()
   }
@@ -189,7 +191,6 @@ final class FollowingWork: @unchecked Sendable {
   func settleBeforeStart(within seconds: Double) throws -> Bool {
     let end = MonotonicTime.after(.seconds(seconds))
     let log = try client()
-    defer { claim = nil }
     do {
       while true {
         claim = try environment.followClaim(claim)
@@ -213,6 +214,19 @@ final class FollowingWork: @unchecked Sendable {
       note(error)
       return false
     }
+  }
+
+  /// Brings a copy that was just made to the newest place of the log, before it is read: the state that it was
+  /// made of may be old, and have no collection yet. It also completes one whose maker has ended before that.
+  func completeCopy() throws {
+    guard try environment.outboxHeader()?.needsFirstCopy == true else { return }
+    guard try settleBeforeStart(within: 30) else {
+      throw LarchError(
+        .unavailable,
+        "The server cannot be reached, and the copy does not have all of the store yet; open it again later."
+      ) { $0.path = environment.path }
+    }
+    try environment.changeOutbox { header, _, _, _ in header?.needsFirstCopy = false }
   }
 
   /// A server that sent the same entries again and again would keep the thread busy forever.

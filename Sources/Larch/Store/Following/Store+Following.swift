@@ -57,16 +57,20 @@ extension Store {
     options.isReadOnly = true
     try FollowedCopy.makeIfMissing(at: path, from: log, options)
     let environment = try LMDBEnvironment.open(path: path, options: environmentOptions)
+    var begun: FollowingWork?
     do {
       _ = try environment.followedPlace()
+      let work = try FollowingWork(environment, log, options)
+      begun = work
+      try work.completeCopy()
       _ = try Store.hasPendingMigrations(environment, schema, options)
       let catalog = try Store.openCatalog(environment, schema, options)
-      let work = try FollowingWork(environment, log, options)
       self.init(
         environment: environment, catalog: catalog, schema: schema, options: options,
         isTemporary: false, follower: Follower(work))
       work.start()
     } catch {
+      begun?.close()
       environment.close()
       throw Store.named(error, path)
     }

@@ -280,7 +280,7 @@ extension MirrorShipper {
   private var notOurs: LarchError {
     LarchError(
       .diverged,
-      "The log has the commits of another store; choose another name for this one's, or call `mirror.startOver()` to replace what the log has."
+      "The log has the commits of another store. If the file of that one was lost, close this one and call `Store.takeOver`; else choose another name for this one's log. `mirror.startOver()` deletes what the log has."
     ) {
       $0.path = environment.path
       $0.detail = server.name
