@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// A thread reads the log and applies what comes. The copy can be read at any time, also while the server
 /// cannot be reached.
-public final class Follower: Sendable {
+public final class Follower: StoreCompanion {
   /// What a follower does now.
   public enum Activity: Sendable, Hashable {
     /// It reads the log and applies it.

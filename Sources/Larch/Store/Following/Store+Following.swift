@@ -103,7 +103,7 @@ extension Store {
   ///
   /// - Complexity: O(1).
   public var follower: Follower? {
-    companions.withLock { $0.follower ?? $0.sharedCopy?.follower }
+    companions.withLock { $0.follower as? Follower ?? $0.sharedCopy?.follower }
   }
 
   /// Makes the copy the store that writes the log, and closes this store.

@@ -85,7 +85,7 @@ extension Store {
 struct Companions: Sendable {
   var mirror: StoreMirror?
   /// What applies the log of another store.
-  var follower: Follower?
+  var follower: (any StoreCompanion)?
   /// The copy of a shared store.
   var sharedCopy: SharedCopy?
 

@@ -53,7 +53,7 @@ public final class Store: Sendable {
   init(
     environment: LMDBEnvironment, catalog: OpenCatalog, schema: StoreSchema,
     options: Options, isTemporary: Bool, movedAside: String? = nil,
-    follower: Follower? = nil
+    follower: (any StoreCompanion)? = nil
   ) {
     self.movedAside = movedAside
     isFollowing = follower != nil
@@ -96,6 +96,12 @@ public final class Store: Sendable {
     }
     if companions.isEmpty { close() } else { environment.withoutWaitingForWrites(close) }
   }
+}
+
+/// What works beside a store as long as it is open.
+protocol StoreCompanion: AnyObject, Sendable {
+  /// Ends it, and waits for that, before the file is closed.
+  func end()
 }
 
 /// The catalog and the writer that belong to one opening of the LMDB environment.
