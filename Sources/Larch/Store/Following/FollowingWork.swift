@@ -219,7 +219,15 @@ final class FollowingWork: @unchecked Sendable {
   /// Brings a copy that was just made to the newest place of the log, before it is read: the state that it was
   /// made of may be old, and have no collection yet. It also completes one whose maker has ended before that.
   func completeCopy() throws {
-    guard try environment.outboxHeader()?.needsFirstCopy == true else { return }
+    let end = MonotonicTime.after(.seconds(30))
+    while true {
+      guard try environment.outboxHeader()?.needsFirstCopy == true else { return }
+      claim = try environment.followClaim(claim)
+      if claim != nil { break }
+      // Another process completes it, and only one may apply.
+      guard MonotonicTime.now.nanoseconds < end.nanoseconds else { throw isBeingCopied() }
+      Thread.sleep(forTimeInterval: 0.02)
+    }
     guard try settleBeforeStart(within: 30) else {
       throw LarchError(
         .unavailable,
