@@ -36,8 +36,9 @@ extension PostgresLog {
       return turn.connection
     }
     guard let held else { return }
-    pool.freeTurn()
     if (try? held.sendAhead("COMMIT")) != nil { pool.giveBack(held) }
+    // Not before, or the next one would make a connection more.
+    pool.freeTurn()
   }
 
   /// Begins a transaction, waits for its lock and reads the entries, all in one round trip.
