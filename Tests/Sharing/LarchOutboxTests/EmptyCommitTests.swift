@@ -5,9 +5,9 @@ import Testing
 
 @testable import Larch
 
-/// LMDB gives no number to a commit that changes nothing. If another process commits right behind it, the
-/// number that such a commit would have had is that of the other one.
-@Suite("Another process commits right behind a write that changes nothing", .serialized)
+/// LMDB gives no number to a commit that changes nothing. If another process commits next, its commit gets the
+/// number that the empty one would have had.
+@Suite("Another process commits just after a write that changed nothing", .serialized)
 struct EmptyCommitTests {
   /// Lets another process commit when LMDB has ended a transaction, and the writer has not gone on yet.
   private final class Intruder: TransactionWatcher {
@@ -39,7 +39,7 @@ struct EmptyCommitTests {
     store = try Store(at: files.writer, for: Entry.self)
   }
 
-  /// Ends a write, and lets another process commit right behind it.
+  /// Ends a write, and lets another process commit just after it.
   private func commit(before what: String, _ body: (WriteAttempt) throws -> Void = { _ in }) throws
   {
     let environment = store.environment

@@ -38,7 +38,7 @@ struct FailoverRiskTests {
     }
   }
 
-  @Test("It is told once when a shared store is opened, unless a standby has each commit")
+  @Test("A shared store logs it once when it opens, unless a standby has each commit")
   func told() async throws {
     let server = try PostgresServer()
     // A role for each case, since a change of a role is a commit, too.

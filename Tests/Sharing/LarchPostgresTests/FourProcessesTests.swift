@@ -55,7 +55,7 @@ struct FourProcessesTests {
     #expect(!outcome.wrong.isEmpty, "nothing was found: \(outcome.summary)\n\(endings)")
   }
 
-  @Test("On a table without its key, each process is told that the log is damaged")
+  @Test("If the table has lost its key, each process gets an error that the log is damaged")
   func missingKey() throws {
     let server = try PostgresServer()
     let processes = try VillageProcesses(server.url, .init(attempts: 300)) { _ in
