@@ -109,7 +109,17 @@ package struct PostgresFailure: Error, CustomStringConvertible {
     case "42501":
       return error(
         .serverRefused,
-        "The user of the PostgreSQL server lacks a right on the tables of Larch. Grant it as their owner: `larch server init URL --role USER`."
+        "The user of the PostgreSQL server has not the right to do this. To use the tables of Larch, let their owner run `larch server init URL --role USER`; to make them, a user needs CREATE on the database."
+      )
+    case "3D000":
+      return error(
+        .serverRefused,
+        "The PostgreSQL server has no database of this name. Check the address, or make it: CREATE DATABASE …."
+      )
+    case "28P01", "28000":
+      return error(
+        .serverRefused,
+        "The PostgreSQL server does not let this user in. Check the user and the password, and the server's pg_hba.conf; the detail says what failed."
       )
     case "42704":
       return error(

@@ -43,6 +43,20 @@ extension PostgresLog {
     return true
   }
 
+  package func share(with entry: LogEntry) throws -> Bool {
+    let isDone = try transaction(.changing, lock: storeLock) { connection -> Bool? in
+      let place: [PostgresValue] = [
+        .text(store), .int(Int64(entry.place.position) - 1), .bytes(entry.before.bytes),
+      ]
+      guard try appendFirst(Batch.of([entry])[0], place, connection) else { return nil }
+      let marked = try connection.run(
+        "UPDATE \(tables("store")) SET shared = true WHERE name = $1 AND ended IS NULL",
+        [.text(store)])
+      return marked.changed == 1 ? true : nil
+    }
+    return isDone == true
+  }
+
   package func confirm() throws {
     // A commit waits until the standbys that the server waits for have everything before it. The message is for
     // nobody; it makes a commit of something that changes no table.

@@ -3,7 +3,7 @@ package import Larch
 
 extension PostgresLog {
   package func begin(
-    at place: LogPlace, expecting expected: LogPlace?,
+    at place: LogPlace, expecting expected: LogPlace?, for use: LogUse,
     _ fill: (any LogStateWriter) throws -> Void
   ) throws -> Bool {
     guard place.position < Self.positionLimit else { throw beyond }
@@ -23,9 +23,13 @@ extension PostgresLog {
         """, [.int(era), .int(Int64(place.position)), .bytes(place.token.bytes)])
       if let old, try !fence(old, connection) { return nil }
       try connection.run(
-        "INSERT INTO \(tables("store")) (era, name, format, folded) VALUES ($1, $2, $3, $4)",
+        """
+        INSERT INTO \(tables("store")) (era, name, format, folded, shared)
+        VALUES ($1, $2, $3, $4, $5 <> 0)
+        """,
         [
           .int(era), .text(store), .int(Int64(PostgresTables.format)), .int(Int64(place.position)),
+          .int(use == .shared ? 1 : 0),
         ])
       return true
     }

@@ -226,7 +226,7 @@ extension PostgresLog {
         """
         \(tables.here)
         SELECT h.format, h.folded, f.token, f.total, n.position, n.token, n.total,
-          extract(epoch FROM n.at)::float8, extract(epoch FROM f.at)::float8
+          extract(epoch FROM n.at)::float8, extract(epoch FROM f.at)::float8, h.shared
         FROM here h
         LEFT JOIN \(tables("log")) f ON f.era = h.era AND f.position = h.folded AND f.part = 0
         LEFT JOIN LATERAL (
@@ -242,7 +242,8 @@ extension PostgresLog {
         throw damage("The newest entry of the log is before its state.")
       }
       return LogHead(
-        newest: newest, folded: folded, entries: Int(newest.position - folded.position),
+        use: try rows.bool(0, 9) ? .shared : .mirrored, newest: newest, folded: folded,
+        entries: Int(newest.position - folded.position),
         bytes: bytes.partialValue, time: try rows.double(0, 7), foldedTime: try rows.double(0, 8))
     }
   }

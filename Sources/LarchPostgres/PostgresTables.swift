@@ -3,7 +3,8 @@ internal import Larch
 
 /// The tables of the logs in one schema.
 ///
-/// - `store`: a row for each *era* of a store: from one first copy to the next. One of them has no end.
+/// - `store`: a row for each *era* of a store: from one first copy to the next. One of them has no end. `shared`
+///   says who appends: all copies of a shared store, or one mirrored store.
 /// - `log`: the entries, in parts of 8 MiB at most; before the first entry a row without parts, which has the
 ///   place only. `total` is the number of bytes of the changes up to an entry.
 /// - `tree`, `cell` and `pair`: the state, at the place `folded`. Trees with one value for each key have cells,
@@ -35,7 +36,7 @@ struct PostgresTables: Sendable {
     COMMENT ON SCHEMA \(schema) IS 'Logs of Larch stores';
     CREATE TABLE \(self("store")) (
       era bigint PRIMARY KEY, name text NOT NULL, format integer NOT NULL, folded bigint NOT NULL,
-      begun timestamptz NOT NULL DEFAULT now(), ended timestamptz);
+      shared boolean NOT NULL, begun timestamptz NOT NULL DEFAULT now(), ended timestamptz);
     CREATE UNIQUE INDEX store_name ON \(self("store")) (name) WHERE ended IS NULL;
     CREATE TABLE \(self("log")) (
       era bigint NOT NULL, position bigint NOT NULL, part integer NOT NULL, parts integer NOT NULL,
@@ -106,6 +107,6 @@ struct PostgresTables: Sendable {
 
   /// The same with the name as it stands in the statement.
   func here(_ name: String) -> String {
-    "WITH here AS (SELECT era, format, folded FROM \(self("store")) WHERE name = \(name) AND ended IS NULL)"
+    "WITH here AS (SELECT era, format, folded, shared FROM \(self("store")) WHERE name = \(name) AND ended IS NULL)"
   }
 }

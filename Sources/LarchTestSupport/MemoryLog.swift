@@ -154,7 +154,7 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
   package func head() throws -> LogHead? { try call { $0?.head } }
 
   package func begin(
-    at place: LogPlace, expecting expected: LogPlace?,
+    at place: LogPlace, expecting expected: LogPlace?, for use: LogUse,
     _ fill: (any LogStateWriter) throws -> Void
   ) throws -> Bool {
     guard try call({ $0?.newest }) == expected else { return false }
@@ -163,7 +163,19 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
     return try call { log in
       if let log, log.newest == place, log.folded == place { return true }
       guard log?.newest == expected else { return false }
-      log = MemoryLogContents(at: place, trees: state.trees)
+      log = MemoryLogContents(at: place, for: use, trees: state.trees)
+      return true
+    }
+  }
+
+  package func share(with entry: LogEntry) throws -> Bool {
+    try call { log in
+      var contents = try begun(log)
+      guard contents.newest.token == entry.before,
+        contents.append([entry], anywhere: false)
+      else { return false }
+      contents.use = .shared
+      log = contents
       return true
     }
   }
@@ -254,6 +266,7 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
 
 /// What a `MemoryServer` keeps.
 private struct MemoryLogContents {
+  var use: LogUse
   private(set) var newest: LogPlace
   private(set) var folded: LogPlace
   /// When the entry of the state came.
@@ -262,14 +275,15 @@ private struct MemoryLogContents {
   private(set) var entries: [LogEntry] = []
   private(set) var trees: [String: MemoryTree]
 
-  init(at place: LogPlace, trees: [String: MemoryTree]) {
+  init(at place: LogPlace, for use: LogUse, trees: [String: MemoryTree]) {
+    self.use = use
     (newest, folded) = (place, place)
     self.trees = trees
   }
 
   var head: LogHead {
     LogHead(
-      newest: newest, folded: folded, entries: entries.count,
+      use: use, newest: newest, folded: folded, entries: entries.count,
       bytes: entries.reduce(0) { $0 + $1.changes.count },
       time: entries.last?.time ?? foldedTime, foldedTime: foldedTime)
   }

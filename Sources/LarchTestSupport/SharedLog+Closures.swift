@@ -6,6 +6,14 @@ extension SharedLog {
     try append(entries, mayBeThere: true)
   }
 
+  /// Begins the log of a mirrored store.
+  package func begin(
+    at place: LogPlace, expecting expected: LogPlace?,
+    _ fill: (any LogStateWriter) throws -> Void
+  ) throws -> Bool {
+    try begin(at: place, expecting: expected, for: .mirrored, fill)
+  }
+
   /// Brings the state up to a position, however new its entries are.
   package func fold(through position: UInt64) throws -> LogPlace {
     try fold(through: position, olderThan: 0)

@@ -43,7 +43,8 @@ package final class SharedLogConformance {
       case 48..<54: try appendAgain()
       case 54..<58: try race()
       case 58..<60: try raceOfBegin()
-      case 60..<80: try tail()
+      case 60..<62: try share()
+      case 62..<80: try tail()
       case 80..<88: try fold()
       case 88..<94: try state()
       default: try look()
@@ -72,10 +73,13 @@ package final class SharedLogConformance {
       isExpected ? (model.isBegun ? model.newest : nil) : Bool.random(using: &random) ? nil : place
     let isRight = expected == (model.isBegun ? model.newest : nil)
     let trees = randomTrees()
-    let isDone = try client.begin(at: place, expecting: expected) { try Self.write(trees, to: $0) }
+    let use: LogUse = Bool.random(using: &random) ? .mirrored : .shared
+    let isDone = try client.begin(at: place, expecting: expected, for: use) {
+      try Self.write(trees, to: $0)
+    }
     try expect(isDone == isRight, "begin returned \(isDone)")
     if isRight {
-      model.begin(at: place, trees)
+      model.begin(at: place, for: use, trees)
       sent = []
     }
     count("begin \(isRight)")
@@ -151,6 +155,21 @@ package final class SharedLogConformance {
     try look()
   }
 
+  /// The log becomes that of a shared store, or stays what it is.
+  private func share() throws {
+    var place = model.newest
+    if Int.random(in: 0..<3, using: &random) == 0 {
+      place = model.history.randomElement(using: &random) ?? .start
+    }
+    let entry = entries(after: place, count: 1)[0]
+    let isRight = model.accepts([entry])
+    let isDone = try client.share(with: entry)
+    try expect(isDone == isRight, "share returned \(isDone)")
+    if isDone { model.share(with: entry) }
+    count("share \(isDone)")
+    try look()
+  }
+
   private func appendAgain() throws {
     guard let entries = sent.randomElement(using: &random) else { return }
     let isDone = try client.append(entries, mayBeThere: true)
@@ -196,7 +215,7 @@ package final class SharedLogConformance {
     }
     let isAppended = try results.all[0]!.get()
     try expect(isAppended != results.all[1]!.get(), "append and begin both returned \(isAppended)")
-    if isAppended { model.append(entries) } else { model.begin(at: place, [:]) }
+    if isAppended { model.append(entries) } else { model.begin(at: place, for: .mirrored, [:]) }
     sent = isAppended ? sent + [entries] : []
     count("race of begin \(isAppended)")
     try look()

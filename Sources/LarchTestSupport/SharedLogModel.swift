@@ -20,6 +20,7 @@ package struct SharedLogModel {
   package struct Contradiction: Error {}
 
   package private(set) var isBegun = false
+  package private(set) var use = LogUse.mirrored
   package private(set) var folded = LogPlace.start
   package private(set) var trees: [String: Tree] = [:]
   /// The entries after the state.
@@ -34,17 +35,23 @@ package struct SharedLogModel {
   package var head: LogHead? {
     guard isBegun else { return nil }
     return LogHead(
-      newest: newest, folded: folded, entries: entries.count,
+      use: use, newest: newest, folded: folded, entries: entries.count,
       bytes: entries.reduce(0) { $0 + $1.changes.count }, time: 0,
       foldedTime: 0)
   }
 
-  mutating func begin(at place: LogPlace, _ trees: [String: Tree]) {
+  mutating func begin(at place: LogPlace, for use: LogUse, _ trees: [String: Tree]) {
     isBegun = true
+    self.use = use
     folded = place
     entries = []
     self.trees = trees
     history.append(place)
+  }
+
+  mutating func share(with entry: LogEntry) {
+    use = .shared
+    append([entry])
   }
 
   mutating func append(_ new: [LogEntry]) {

@@ -23,12 +23,19 @@ package protocol SharedLog: AnyObject, Sendable {
   ///   - place: the entry at which the copied store is. Later entries follow it.
   ///   - expected: the newest place that the log has, as far as the caller knows; nil if it was never
   ///     begun. If it has another one, nothing is changed.
+  ///   - use: who will append to the log.
   ///   - fill: writes the pairs, tree after tree, each in its order.
   /// - Returns: false if the log has another newest place.
   func begin(
-    at place: LogPlace, expecting expected: LogPlace?,
+    at place: LogPlace, expecting expected: LogPlace?, for use: LogUse,
     _ fill: (any LogStateWriter) throws -> Void
   ) throws -> Bool
+
+  /// Makes the log of a mirrored store that of a shared one, and appends an entry, in one step. A mirror that
+  /// still runs finds its place taken.
+  ///
+  /// - Returns: false if the log does not end where the entry follows.
+  func share(with entry: LogEntry) throws -> Bool
 
   /// Appends entries, of which each follows the one before it, all or none.
   ///
@@ -89,8 +96,17 @@ extension SharedLog {
   package func expectAnswers(within seconds: Double?) {}
 }
 
+/// Who appends to a log.
+package enum LogUse: Sendable {
+  /// One store, whose commits are shipped. Others follow it, and one of them may take its place.
+  case mirrored
+  /// All copies of a shared store.
+  case shared
+}
+
 /// What a log has.
 package struct LogHead: Equatable, Sendable {
+  package var use: LogUse
   package var newest: LogPlace
   /// The entry at which the state is.
   package var folded: LogPlace
@@ -104,9 +120,10 @@ package struct LogHead: Equatable, Sendable {
   package var foldedTime: Double
 
   package init(
-    newest: LogPlace, folded: LogPlace, entries: Int, bytes: Int, time: Double,
+    use: LogUse, newest: LogPlace, folded: LogPlace, entries: Int, bytes: Int, time: Double,
     foldedTime: Double
   ) {
+    self.use = use
     self.newest = newest
     self.folded = folded
     self.entries = entries

@@ -47,6 +47,8 @@ private struct Findings {
   let space: StoreStatistics
   let reads: [Store.OpenRead]
   let migrations: Int
+  /// How far the file is in the log of a server; nil if it has none.
+  let server: OutboxHeader?
 
   init(_ store: Store) throws {
     format = try store.fileFormat()
@@ -54,6 +56,7 @@ private struct Findings {
     // Without the reads of this process, which only looks.
     reads = try store.openReads().filter { $0.kind == .otherProcess }
     migrations = try store.inspect { $0.migrations.count }
+    server = try store.environment.outboxHeader()
   }
 
   func print(path: String, on console: Console) throws {
@@ -76,6 +79,12 @@ private struct Findings {
         "\(Amount.bytes(log.bytes)); \(Amount.count(log.commits)) commits since the checkpoint at transaction \(log.checkpoint)"
       )
     }
+    if let server {
+      add(
+        "server log",
+        "\(server.role.text) at commit \(Amount.count(Int(clamping: server.place.position)))\(waiting(server))"
+      )
+    }
     add(
       "readers",
       "\(Amount.count(reads.count)) open; \(Amount.count(space.readerSlots)) of \(Amount.count(space.maximumReaders)) slots taken"
@@ -95,6 +104,16 @@ private struct Findings {
       try console.printEmptyLine()
       try console.print(associations)
     }
+  }
+
+  /// What a mirrored store has for the server.
+  private func waiting(_ server: OutboxHeader) -> String {
+    guard server.role == .writer || server.role == .superseded else { return "" }
+    if server.needsFirstCopy { return "; the whole store is sent next" }
+    let commits = server.place.position - server.shipped.position
+    return commits == 0
+      ? "; the server has all of them"
+      : "; \(Amount.count(Int(clamping: commits))) of them, with \(Amount.bytes(Int(clamping: server.bytes))) of changes, wait for the server"
   }
 
   private var collections: Table {
@@ -143,6 +162,13 @@ private struct Findings {
           "commits": .int($0.commits),
         ]
       } ?? .null,
+      "server": server.map {
+        [
+          "role": .string($0.role.name), "commit": .int(Int(clamping: $0.place.position)),
+          "waiting": .int(Int(clamping: $0.place.position - $0.shipped.position)),
+          "waitingBytes": .int(Int(clamping: $0.bytes)), "needsFirstCopy": .bool($0.needsFirstCopy),
+        ]
+      } ?? .null,
       "readerSlots": .int(space.readerSlots),
       "maximumReaders": .int(space.maximumReaders),
       "readers": .array(
@@ -165,5 +191,25 @@ private struct Findings {
           ["name": .string($0.name), "links": .int($0.links), "bytes": .int($0.bytes)]
         }),
     ]
+  }
+}
+
+extension OutboxRole {
+  fileprivate var name: String {
+    switch self {
+    case .writer: "mirrored"
+    case .follower: "follower"
+    case .superseded: "superseded"
+    case .shared: "shared"
+    }
+  }
+
+  fileprivate var text: String {
+    switch self {
+    case .writer: "a mirrored store,"
+    case .follower: "the copy of a follower,"
+    case .superseded: "a store whose log another one continues,"
+    case .shared: "a copy of a shared store,"
+    }
   }
 }

@@ -21,7 +21,7 @@ struct MirrorCommand: Command {
     allowed: "a name"
   ) { !$0.isEmpty }
   static let schema = Option<String>(
-    "--schema", "NAME", "the schema of the tables; larch if it is left out")
+    "--schema", "NAME", "the schema of the log; larch if it is left out")
   private static let once = Flag("--once", "end when everything is shipped")
   private static let replace = Flag(
     "--replace", "replace what PostgreSQL has under this name, whatever that is")

@@ -21,7 +21,7 @@ struct ServerCommand: Command {
   private static let readOnly = Flag(
     "--read-only", "let the user only read, which is enough to follow and to restore")
   private static let schema = Option<String>(
-    "--schema", "NAME", "the schema of the tables; larch if it is left out")
+    "--schema", "NAME", "the schema of the log; larch if it is left out")
   static let operands = [action, url]
   static let options: [any OptionDeclaration] = [role, readOnly, schema]
   static let examples = [

@@ -18,7 +18,7 @@ struct TablesCommand: Command {
     """
   private static let copy = Operand("COPY", "the file of the copy; made if it is missing")
   private static let into = Option<String>(
-    "--into", "SCHEMA", "the schema of the tables; larch_tables if it is left out")
+    "--into", "SCHEMA", "the schema that the tables are written to; larch_tables if it is left out")
   private static let once = Flag("--once", "end when the tables have everything")
   static let operands = [copy, MirrorCommand.url]
   static let options: [any OptionDeclaration] = [

@@ -167,9 +167,10 @@ private final class HeedlessLog: SharedLog {
   var name: String { log.name }
   func head() throws -> LogHead? { try log.head() }
   func begin(
-    at place: LogPlace, expecting expected: LogPlace?,
+    at place: LogPlace, expecting expected: LogPlace?, for use: LogUse,
     _ fill: (any LogStateWriter) throws -> Void
-  ) throws -> Bool { try log.begin(at: place, expecting: expected, fill) }
+  ) throws -> Bool { try log.begin(at: place, expecting: expected, for: use, fill) }
+  func share(with entry: LogEntry) throws -> Bool { try log.share(with: entry) }
   func tail(after place: LogPlace, limit: Int) throws -> LogTail {
     try log.tail(after: place, limit: limit)
   }

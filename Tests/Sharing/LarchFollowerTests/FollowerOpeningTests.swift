@@ -29,8 +29,8 @@ import Testing
         following: sharing.server.serverLog, copy: sharing.copyPath, for: Note.self,
         Shelf.self)
     }
-    #expect(error?.code == .unavailable)
-    #expect(error?.message.contains("has no store yet") == true)
+    #expect(error?.code == .logNotFound)
+    #expect(error?.message.contains("`mirror:` first") == true)
     #expect(try files(sharing).isEmpty)
   }
 

@@ -28,9 +28,10 @@ final class LyingLog: SharedLog, Sendable {
   var name: String { log.name }
   func head() throws -> LogHead? { try log.head() }
   func begin(
-    at place: LogPlace, expecting expected: LogPlace?,
+    at place: LogPlace, expecting expected: LogPlace?, for use: LogUse,
     _ fill: (any LogStateWriter) throws -> Void
-  ) throws -> Bool { try log.begin(at: place, expecting: expected, fill) }
+  ) throws -> Bool { try log.begin(at: place, expecting: expected, for: use, fill) }
+  func share(with entry: LogEntry) throws -> Bool { try log.share(with: entry) }
   func append(_ entries: [LogEntry], mayBeThere: Bool) throws -> Bool {
     try log.append(entries, mayBeThere: mayBeThere)
   }

@@ -22,7 +22,7 @@ struct ConformanceTests {
     try conformance.run(steps: 250)
     for step in [
       "begin true", "begin false", "begin failed", "append true", "append elsewhere", "race",
-      "append again true", "tail cut", "tail diverged", "tail of 3", "fold", "state",
+      "append again true", "share true", "tail cut", "tail diverged", "tail of 3", "fold", "state",
     ] {
       #expect(conformance.counts[step, default: 0] > 0, "seed \(seed) never had the step: \(step)")
     }

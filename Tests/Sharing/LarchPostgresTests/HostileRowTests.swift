@@ -151,7 +151,7 @@ struct HostileRowTests {
     "DROP TABLE store",
     "ALTER TABLE store ALTER format TYPE text",
     "ALTER TABLE store ALTER era TYPE uuid USING gen_random_uuid()",
-    "DROP INDEX store_name; INSERT INTO store SELECT era + 1, name, format, folded FROM store",
+    "DROP INDEX store_name; INSERT INTO store SELECT era + 1, name, format, folded, shared FROM store",
     "DROP TABLE cell; CREATE TABLE cell (tree int, key text, value text, era bigint)",
     "ALTER TABLE cell ALTER key TYPE text USING encode(key, 'hex')",
     "ALTER TABLE cell ALTER tree TYPE bigint",

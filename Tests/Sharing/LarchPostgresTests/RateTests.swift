@@ -246,10 +246,14 @@ struct RateTests {
       try body()
       return (ContinuousClock.now - start).inSeconds
     }
+    // With 64 GB of address space for each, some 2,000 fit into a process.
+    var options = Store.Options.quick
+    options.initialMapSize = 16 << 20
     func open() throws -> [Store] {
       try (0..<count).map { number in
         try Store(
-          sharing: log(number), copy: "\(directory)/\(number)", for: Account.self, options: .quick)
+          sharing: log(number), copy: "\(directory)/\(number)", for: Account.self,
+          options: options)
       }
     }
     let before = memory()

@@ -180,6 +180,38 @@ struct SharedOnPostgresTests {
     #expect(try store.everything(Account.self).map(\.owner) == ["ada", "di"])
   }
 
+  @Test("A copy opens while the server hangs, and tells that it is interrupted")
+  func opensWhileHanging() async throws {
+    let server = try PostgresServer()
+    let log = ServerLog.postgres(server.url, store: freshName())
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    func open() throws -> Store {
+      try Store(sharing: log, copy: path, for: Account.self, options: .quick)
+    }
+    let first = try open()
+    try first.saveAll([Account(owner: "ada", balance: 1)])
+    first.close()
+    try server.order("pause")
+    // A call of the client alone may take 10 and 30 seconds.
+    let start = ContinuousClock.now
+    let store = try open()
+    defer { store.close() }
+    #expect(ContinuousClock.now - start < .seconds(25))
+    #expect(try store.count(Account.all) == 1)
+    for _ in 0..<600 where store.follower?.status.activity != .interrupted {
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    #expect(store.follower?.status.activity == .interrupted)
+    #expect(store.follower?.status.error?.code == .unavailable)
+    try server.order("resume")
+    try store.saveAll([Account(owner: "bo", balance: 1)])
+    for _ in 0..<600 where store.follower?.status.activity != .following {
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    #expect(store.follower?.status.activity == .following)
+  }
+
   @Test("A server that hangs is waited for as long as the options say")
   func hanging() async throws {
     let server = try PostgresServer()

@@ -33,6 +33,44 @@ struct CommandTests {
     #expect(collections.map { $0["records"] as? Int } == [0, 2, 30])
   }
 
+  @Test("info says how far the file is in the log of a server")
+  func server() throws {
+    #expect(try run("info", fixture.path, "--json").object["server"] is NSNull)
+    #expect(try !run("info", fixture.path).output.contains("server log"))
+    let store = try Fixture.open(fixture.path)
+    defer { store.close() }
+    let environment = store.environment
+    func expect(_ text: String, _ role: String, waiting: Int) throws {
+      let output = try run("info", fixture.path).output
+      #expect(output.contains("server log   \(text)"), "\(output)")
+      let found = try #require(
+        try run("info", fixture.path, "--json").object["server"] as? [String: Any])
+      #expect(found["role"] as? String == role)
+      #expect(found["waiting"] as? Int == waiting)
+    }
+    try environment.beginOutbox(role: .writer, place: .start)
+    try expect(
+      "a mirrored store, at commit 0; the whole store is sent next", "mirrored", waiting: 0)
+    try environment.trimOutbox(through: .start, isFirstCopy: true)
+    try expect("a mirrored store, at commit 0; the server has all of them", "mirrored", waiting: 0)
+    try store.write { tx in
+      guard var owner = try tx.first(Owner.all) else { return }
+      owner.age += 1
+      try tx.save(&owner)
+    }
+    try expect("a mirrored store, at commit 1; 1 of them, with", "mirrored", waiting: 1)
+    let place = try #require(try environment.outboxHeader()).place
+    try environment.trimOutbox(through: place)
+    try environment.setOutboxRole(.follower)
+    try expect("the copy of a follower, at commit 1\n", "follower", waiting: 0)
+    try environment.setOutboxRole(.shared)
+    try expect("a copy of a shared store, at commit 1\n", "shared", waiting: 0)
+    try environment.setOutboxRole(.superseded)
+    try expect(
+      "a store whose log another one continues, at commit 1; the server has all", "superseded",
+      waiting: 0)
+  }
+
   @Test("info names the process that reads")
   func readers() throws {
     let store = try Fixture.open(fixture.path)

@@ -36,7 +36,8 @@ enum FollowedCopy {
     role: OutboxRole = .follower, isComplete: Bool = true,
     isStopped: @escaping () -> Bool = { false }
   ) throws -> LogPlace {
-    guard try log.head() != nil else { throw nothingThere(log.name) }
+    guard let head = try log.head() else { throw nothingThere(log.name) }
+    if role == .shared, head.use != .shared { throw CopyMaker.isMirrored(log.name, path) }
     let file = try StateFile(at: path)
     defer { file.discard() }
     let writer = CountingWriter(file, options.copyProgress) {
@@ -74,8 +75,8 @@ enum FollowedCopy {
 
   static func nothingThere(_ name: String) -> LarchError {
     LarchError(
-      .unavailable,
-      "The log has no store yet; open the store that it is for with `mirror:` first, then follow it."
+      .logNotFound,
+      "The log has no store under this name; check the name, or open the store that it is for with `mirror:` first."
     ) { $0.detail = name }
   }
 }

@@ -47,6 +47,7 @@ extension FollowingWork {
     let here = try environment.followedPlace()
     let tail: LogTail
     do {
+      if try log.head()?.use == .shared { throw isShared }
       tail = try log.tail(after: here, limit: Self.batchBytes)
       if case .cut = tail {
         try copyAnew(.cut, from: log, insteadOf: here, mayStop: false)
@@ -80,6 +81,13 @@ extension FollowingWork {
     try environment.becomeWriter(with: entry)
     arrived([entry.place])
     return true
+  }
+
+  private var isShared: LarchError {
+    LarchError(
+      .conflictingOptions,
+      "The log is that of a shared store, to which all its copies write, so no follower takes its place. Open the copy with `Store(sharing:copy:for:)`."
+    ) { $0.path = environment.path }
   }
 
   /// After an error nobody knows whether the append happened: the same one again tells.

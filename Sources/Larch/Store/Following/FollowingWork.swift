@@ -170,6 +170,9 @@ final class FollowingWork: @unchecked Sendable {
   }
 
   private func wait(for log: any SharedLog, after here: LogPlace) throws {
+    // The look is small: a server that takes longer for it hangs, and `status` says so.
+    log.expectAnswers(within: 15)
+    defer { log.expectAnswers(within: nil) }
     try log.wait(after: here.position, seconds: 5)
     // Of a shared store, mostly the copy's own commits end the wait, and then nothing need be asked.
     for _ in 0..<100 where environment.isSharedCommitRunning { usleep(200) }
@@ -191,11 +194,15 @@ final class FollowingWork: @unchecked Sendable {
   func settleBeforeStart(within seconds: Double) throws -> Bool {
     let end = MonotonicTime.after(.seconds(seconds))
     let log = try client()
+    defer { log.expectAnswers(within: nil) }
     do {
       while true {
         claim = try environment.followClaim(claim)
         let here = try environment.followedPlace(role)
-        switch try log.tail(after: here, limit: Self.batchBytes) {
+        log.expectAnswers(within: min(seconds, SharedCopy.patience))
+        let tail = try log.tail(after: here, limit: Self.batchBytes)
+        log.expectAnswers(within: nil)
+        switch tail {
         case .entries(let entries):
           try checkFollowing(entries, here)
           pasts.noteContinued()

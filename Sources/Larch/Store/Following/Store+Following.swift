@@ -25,8 +25,8 @@ extension Store {
   ///     are not used, as with ``Options/isReadOnly``.
   ///   - options: the options of the store. Commits wait for less than with
   ///     ``Options/durability-swift.property`` `.durable`, since the log has all of it.
-  /// - Throws: `.unavailable` if there is no copy yet and the server cannot be reached, or its log is
-  ///   empty; `.serverRefused`, `.newerLog`, `.damagedLog`; `.unsuitableFile` if the file is no copy;
+  /// - Throws: `.unavailable` if there is no copy yet and the server cannot be reached; `.logNotFound` if it has
+  ///   no store under this name; `.serverRefused`, `.newerLog`, `.damagedLog`; `.unsuitableFile` if the file is no copy;
   ///   `.migrationPending`, `.schemaMismatch` if the declarations do not fit; the errors of
   ///   ``init(at:for:migrations:options:)-(String,_,_,_)`` for the file.
   /// - Complexity: that of opening; the size of the store if the copy is made.
@@ -119,7 +119,8 @@ extension Store {
   ///
   /// - Parameter limit: how long to try.
   /// - Throws: `.unavailable` if the server did not answer in time, or the old writer was always faster;
-  ///   `.diverged` if another copy was promoted at the same time; `.unsuitableFile` if the store follows
+  ///   `.diverged` if another copy was promoted at the same time; `.conflictingOptions` if the log is that of a
+  ///   shared store; `.unsuitableFile` if the store follows
   ///   no log; the other errors of a server; `.closed`.
   /// - Complexity: the entries that are missing, and two calls of the server.
   @available(

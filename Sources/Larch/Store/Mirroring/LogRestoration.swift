@@ -50,7 +50,9 @@ struct LogRestoration {
 
   private func run(continuing: Bool, replacing: Bool) throws {
     if try location.occupant() != nil, !replacing { throw location.exists }
-    try checkPoint(try Self.head(of: log))
+    let head = try Self.head(of: log)
+    if continuing, head.use == .shared { throw cannotTakeOver }
+    try checkPoint(head)
     let folder = location.path + "-restore"
     // Left by a process that was killed.
     try? FileManager.default.removeItem(atPath: folder)
@@ -82,7 +84,7 @@ struct LogRestoration {
   private func outside(_ head: LogHead) -> LarchError {
     LarchError(
       .notInLog,
-      "The log does not have the commit; see `Store.restorablePoints(in:)`, and keep a longer `history`."
+      "The log does not have the commit. It has those that the detail names (`Store.restorablePoints(in:)`, `larch restore --points`); a longer `history` keeps more."
     ) {
       $0.path = location.path
       $0.detail = "commits \(head.folded.position) to \(head.newest.position)"
@@ -132,6 +134,16 @@ struct LogRestoration {
         return Array(entries.prefix { ($0.time ?? 0) <= time.timeIntervalSince1970 })
       }
     case .cut, .diverged: throw cutMeanwhile
+    }
+  }
+
+  private var cannotTakeOver: LarchError {
+    LarchError(
+      .conflictingOptions,
+      "The log is that of a shared store, to which all its copies write, so no store takes its place. Open a copy with `Store(sharing:copy:for:)`, or restore a store of its own."
+    ) {
+      $0.path = location.path
+      $0.detail = log.name
     }
   }
 

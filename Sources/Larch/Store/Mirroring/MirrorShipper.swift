@@ -147,7 +147,7 @@ extension MirrorShipper {
       LogMessage(
         isLasting ? .error : .warning, .mirrorFailed,
         isLasting
-          ? "The mirror has stopped; see the error, then open the store again."
+          ? "The mirror has stopped; the error says what to do. Until then, commits stay in the file."
           : "The mirror cannot reach its server; commits wait in the file until it can."
       ) {
         $0.path = self.environment.path
@@ -171,8 +171,10 @@ extension MirrorShipper {
   private func ship() throws {
     let log = try connected()
     if locked({ mustStartOver }) {
+      let head = try log.head()
+      if try head?.use == .shared || environment.outboxHeader()?.role == .shared { throw isShared }
       try environment.setOutboxRole(.writer)
-      try copy(to: log, expecting: try log.head()?.newest)
+      try copy(to: log, expecting: head?.newest)
       locked { mustStartOver = false }
     }
     while !mustEnd {
@@ -229,10 +231,15 @@ extension MirrorShipper {
 
   /// Where the log ends, if that is a place of this store; nil if that is to be asked again.
   private func place(in log: any SharedLog) throws -> LogPlace? {
-    let newest = try log.head()?.newest
+    let head = try log.head()
+    let newest = head?.newest
     // Read after the head, so that the store has at least what the log has, if it is its own.
-    guard let header = try environment.outboxHeader() else {
+    guard let header = try environment.outboxHeader(), header.role != .shared else {
       throw LarchError(.closed, "The mirror of the store was ended by another program.")
+    }
+    if head?.use == .shared {
+      if !header.needsFirstCopy { try environment.setOutboxRole(.superseded) }
+      throw isShared
     }
     guard let newest, !header.needsFirstCopy else {
       guard newest.map({ $0.token.random == header.random || $0 == header.place }) ?? true else {
@@ -277,6 +284,16 @@ extension MirrorShipper {
     }
   }
 
+  private var isShared: LarchError {
+    LarchError(
+      .diverged,
+      "The log is that of a shared store, to which all its copies write. Open the store with `Store(sharing:copy:for:)`, or choose another name for this one's log."
+    ) {
+      $0.path = environment.path
+      $0.detail = server.name
+    }
+  }
+
   private var notOurs: LarchError {
     LarchError(
       .diverged,
@@ -301,7 +318,7 @@ extension MirrorShipper {
           $0.detail = self.server.name
         })
       locked { activity = .copying(pairs: 0) }
-      let isDone = try log.begin(at: header.place, expecting: expected) { writer in
+      let isDone = try log.begin(at: header.place, expecting: expected, for: .mirrored) { writer in
         try copyPairs(CopiedPairs(to: writer) { try self.note(copied: $0) })
       }
       guard isDone else { return known = nil }
@@ -346,10 +363,12 @@ extension MirrorShipper {
         $0.path = self.environment.path
       }
     }
-    return locked {
-      MirrorStatus(
+    return locked { () -> MirrorStatus in
+      // Those that the server has are removed from the file later.
+      let isSettled = shipped?.position == header.place.position
+      return MirrorStatus(
         activity: activity, committed: header.place.position, shipped: shipped?.position,
-        waitingBytes: Int(clamping: header.bytes))
+        waitingBytes: isSettled ? 0 : Int(clamping: header.bytes))
     }
   }
 

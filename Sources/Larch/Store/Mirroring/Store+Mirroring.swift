@@ -20,7 +20,7 @@ extension Store {
   ///   - migrations: the migrations to run once on each file, in this order.
   ///   - options: the options of the store.
   /// - Throws: the errors of ``init(at:for:migrations:options:)-(String,_,_,_)``; `.readOnly` for options
-  ///   that are read-only, and for a copy that follows a log. No error of the server: see
+  ///   that are read-only, and for a copy that follows a log or is one of a shared store. No error of the server: see
   ///   ``StoreMirror/status`` and ``Options/log``.
   /// - Complexity: that of an opening without a mirror.
   public convenience init(
@@ -57,10 +57,17 @@ extension Store {
 
   package func startMirror(_ log: ServerLog) throws {
     if let role = try environment.outboxHeader()?.role {
-      guard role != .follower else {
+      switch role {
+      case .writer, .superseded: break
+      case .follower:
         throw LarchError(
           .readOnly,
           "The file is a copy that follows a log; open it with `Store(following:copy:for:)`, or promote it there."
+        ) { $0.path = path }
+      case .shared:
+        throw LarchError(
+          .readOnly,
+          "The file is a copy of a shared store; open it with `Store(sharing:copy:for:)`, or call `endSharing()` there first."
         ) { $0.path = path }
       }
     } else {

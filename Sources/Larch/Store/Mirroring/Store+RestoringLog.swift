@@ -96,7 +96,8 @@ extension Store {
   ///   - replacing: whether an existing store may be replaced; its data is lost.
   ///   - progress: called with the number of pairs of keys and values, and then of commits, that were
   ///     written; an error stops the restoration.
-  /// - Throws: the errors of `restore(from:to:at:replacing:progress:)`.
+  /// - Throws: `.conflictingOptions` for the log of a shared store, whose copies go on writing; the errors of
+  ///   `restore(from:to:at:replacing:progress:)`.
   /// - Complexity: that of `restore(from:to:at:replacing:progress:)`.
   @available(*, noasync, message: "it would block a thread that all tasks share: use `try await`")
   public static func takeOver(

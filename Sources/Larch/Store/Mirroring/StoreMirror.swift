@@ -47,7 +47,8 @@ public final class StoreMirror: Sendable {
   /// there.
   ///
   /// For a store that was restored to an earlier state on purpose, or that takes the log of another one.
-  /// Followers throw their copies away and fetch the new state.
+  /// Followers throw their copies away and fetch the new state. The log of a shared store is not touched: then the
+  /// mirror stops.
   ///
   /// - Throws: `.unavailable`, `.serverRefused`; `.closed`.
   /// - Complexity: O(store): everything is sent.

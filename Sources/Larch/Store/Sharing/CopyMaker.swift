@@ -5,19 +5,21 @@ internal import Foundation
 /// | The log has | The file at the path is | |
 /// |---|---|---|
 /// | nothing | missing, or a store of its own | the log begins with it |
-/// | a store | missing | it is fetched |
-/// | a store | a copy | it goes on; `FollowingWork` makes it again if it must |
 /// | nothing | a copy | refused, unless its program ended before it could begin the log |
-/// | a store | a store of its own | refused |
+/// | a shared store | missing | it is fetched |
+/// | a shared store | a copy, or a mirrored file whose commits it has | it goes on; `FollowingWork` makes it again if it must |
+/// | a shared store | a store of its own | refused |
+/// | a mirrored store | its own file, at the newest commit | the log is shared from here on |
+/// | a mirrored store | anything else | refused: its writer may be at work elsewhere |
 struct CopyMaker: Sendable {
   let path: String
   let log: any SharedLog
   let schema: StoreSchema
   let options: Store.Options
 
-  /// The environment of the copy, with the caller as an owner. It may be older than the log, or have
-  /// another past.
-  func open() throws -> LMDBEnvironment {
+  /// The environment of the copy, with the caller as an owner, and whether the server has answered. The copy
+  /// may be older than the log, or have another past.
+  func open() throws -> (LMDBEnvironment, isReachable: Bool) {
     // Others may make or remove the copy meanwhile; then look again.
     for _ in 0..<16 {
       guard try StoreLocation(path).existingFile() != nil else {
@@ -26,8 +28,7 @@ struct CopyMaker: Sendable {
       }
       let environment = try openFile()
       do {
-        try check(environment)
-        return environment
+        return (environment, try check(environment))
       } catch {
         environment.close()
         throw error
@@ -48,23 +49,71 @@ struct CopyMaker: Sendable {
   // MARK: A file that is there
 
   /// Makes the file a copy of the log, if it is none.
-  private func check(_ environment: LMDBEnvironment) throws {
-    guard let header = try environment.outboxHeader() else { return try begin(from: environment) }
-    switch header.role {
-    case .shared: break
-    case .writer, .follower, .superseded:
-      // A mirror whose commits are all shipped, or a follower: it joins the others.
-      guard try log.head()?.newest == header.place else { throw notShipped }
-      return try environment.setOutboxRole(.shared)
+  ///
+  /// - Returns: false if the server could not be reached, and the file is a copy.
+  private func check(_ environment: LMDBEnvironment) throws -> Bool {
+    guard let header = try environment.outboxHeader() else {
+      try begin(from: environment)
+      return true
     }
-    let isBegun: Bool
-    do { isBegun = try log.head() != nil } catch let error as LarchError
-      where error.code == .unavailable
-    { return }
-    if isBegun { return }
-    // The copy was prepared, and its program ended before the log was begun.
-    guard header.place.position <= 1 else { throw emptyLog }
-    _ = try fill(environment)
+    let head: LogHead?
+    do {
+      if header.role == .shared { log.expectAnswers(within: SharedCopy.patience) }
+      defer { log.expectAnswers(within: nil) }
+      head = try log.head()
+    } catch let error as LarchError where error.code == .unavailable && header.role == .shared {
+      return false
+    }
+    try become(environment, header, head)
+    return true
+  }
+
+  /// Makes a file with an outbox a copy of what the log has.
+  private func become(
+    _ environment: LMDBEnvironment, _ header: OutboxHeader, _ head: LogHead?
+  ) throws {
+    guard let head else {
+      guard header.role == .shared else { throw notBegun }
+      // The copy was prepared, and its program ended before the log was begun.
+      guard header.place.position <= 1 else { throw emptyLog }
+      _ = try fill(environment)
+      return
+    }
+    switch (header.role, head.use) {
+    case (.shared, .shared): break
+    case (.follower, .shared): try environment.setOutboxRole(.shared)
+    case (.writer, .shared), (.superseded, .shared): try join(environment, header)
+    // A shared copy: its program ended while it shared the log.
+    case (.writer, .mirrored), (.shared, .mirrored): try share(environment, header, head)
+    case (.follower, .mirrored), (.superseded, .mirrored): throw isMirrored
+    }
+  }
+
+  /// Lets the file of a mirrored store write with the others, if it has nothing that they do not have.
+  private func join(_ environment: LMDBEnvironment, _ header: OutboxHeader) throws {
+    guard case .entries = try log.tail(after: header.place, limit: 1) else { throw leftBehind }
+    try environment.trimOutbox(through: header.place)
+    try environment.setOutboxRole(.shared)
+  }
+
+  /// Makes the log of a mirrored store a shared one, from the newest commit of its file on.
+  private func share(
+    _ environment: LMDBEnvironment, _ header: OutboxHeader, _ head: LogHead
+  ) throws {
+    guard head.newest == header.place else {
+      throw header.role == .shared ? isMirrored : notShipped
+    }
+    // First the file: another program that has it open writes no commit from here on, since it has no log.
+    try environment.trimOutbox(through: header.place)
+    try environment.setOutboxRole(.shared)
+    let entry = LogEntry(
+      after: header.place, random: .random(in: 1 ... .max), changes: ChangeRecord.nothing)
+    do {
+      guard try log.share(with: entry) else { throw notShipped }
+    } catch {
+      try? environment.setOutboxRole(header.role)
+      throw error
+    }
   }
 
   /// Begins the log with a store of its own.
@@ -80,7 +129,7 @@ struct CopyMaker: Sendable {
   private func fill(_ environment: LMDBEnvironment) throws -> Bool {
     try environment.withPairs { header, copy in
       guard let header else { throw notACopy }
-      return try log.begin(at: header.place, expecting: nil) { try copy($0) }
+      return try log.begin(at: header.place, expecting: nil, for: .shared) { try copy($0) }
     }
   }
 
@@ -152,11 +201,37 @@ struct CopyMaker: Sendable {
     )
   }
 
+  private var notBegun: LarchError {
+    error(
+      .diverged,
+      "The server does not have the mirrored store of this file yet; open it with `mirror:` until the mirror is settled, then share it."
+    )
+  }
+
   private var notShipped: LarchError {
     error(
       .diverged,
-      "The mirrored store and its log are not at the same commit; wait until the mirror is settled, then share it."
+      "The server does not have the newest commits of this mirrored store, or has those of another one that took its place. Open it with `mirror:`, which ships them or says so; then share it."
     )
+  }
+
+  private var leftBehind: LarchError {
+    error(
+      .diverged,
+      "The log is that of a shared store now, and does not have all commits of this file. Keep the file for those, and choose another path for the copy."
+    )
+  }
+
+  private var isMirrored: LarchError { Self.isMirrored(log.name, path) }
+
+  static func isMirrored(_ log: String, _ path: String) -> LarchError {
+    LarchError(
+      .conflictingOptions,
+      "The log is that of a mirrored store, whose program may be writing now. Open the file of that store with `sharing:` first; if it was lost, make it with `Store.takeOver`. Or choose another name for the log."
+    ) {
+      $0.path = path
+      $0.detail = log
+    }
   }
 
   private var emptyLog: LarchError {

@@ -15,6 +15,10 @@ final class SharedCopy: @unchecked Sendable {
   /// Guarded by `SharedCopies`.
   var users = 1
 
+  /// Seconds that an opening waits for each answer of the server, if the copy is there: it can be read
+  /// without.
+  static let patience = 5.0
+
   private init(
     _ environment: LMDBEnvironment, _ server: ServerLog, _ order: CommitOrder,
     _ follower: Follower
@@ -46,7 +50,7 @@ final class SharedCopy: @unchecked Sendable {
     let log = try server.open()
     do {
       let maker = CopyMaker(path: path, log: log, schema: schema, options: options)
-      let environment = try maker.open()
+      let (environment, isReachable) = try maker.open()
       do {
         let work = try FollowingWork(environment, server, options, role: .shared)
         let order = try environment.joinOrder {
@@ -57,7 +61,9 @@ final class SharedCopy: @unchecked Sendable {
             reached: { work.arrived($0) })
         }
         // A copy that is there can be read without the server, and written when it is there again.
-        _ = try work.settleBeforeStart(within: options.commitTimeout.inSeconds)
+        if isReachable {
+          _ = try work.settleBeforeStart(within: options.commitTimeout.inSeconds)
+        }
         work.start()
         return SharedCopy(environment, server, order, Follower(work))
       } catch {

@@ -14,8 +14,9 @@ extension Store {
   /// another server has taken the place, the write is undone, what came between is applied, and the closure
   /// runs again. So writes have one order for all servers, as they have in one file.
   ///
-  /// The first opening of all begins the log: with the store at `copy`, or with an empty one. Where the
-  /// log has a store and there is no file, it is fetched. A copy that the log has left behind, or that has
+  /// The first opening of all begins the log: with the store at `copy`, or with an empty one. If `copy` is the
+  /// file of a mirrored store, its log is shared from then on, and a mirror that ships to it elsewhere is refused.
+  /// Where the log has a shared store and there is no file, it is fetched. A copy that the log has left behind, or that has
   /// commits that the server lost, is replaced by a new one; the latter is kept beside it under another
   /// name (``Store/movedAside``). A copy that is there opens without the server, too, if its schema is that of the
   /// declarations; writes then wait for the server.
@@ -30,7 +31,9 @@ extension Store {
   /// - Throws: the errors of ``init(at:for:migrations:options:)-(String,_,_,_)``; `.unavailable` if the
   ///   server cannot be reached and is needed, `.serverRefused`, `.newerLog`, `.damagedLog`;
   ///   `.fileExists` if the file is a store of its own and the log has another one; `.diverged` if the log
-  ///   is empty and the copy is not; `.conflictingOptions`, `.readOnly`.
+  ///   is empty and the copy is not, or does not have all commits of a mirrored file; `.conflictingOptions`
+  ///   if the log is that of a mirrored store with another file, and for other options than those of a copy that is
+  ///   open; `.readOnly`.
   /// - Complexity: two calls of the server, and what the copy does not have.
   public convenience init(
     sharing log: ServerLog, copy: String, for types: any Record.Type...,
