@@ -19,13 +19,13 @@ LMDB:         Support Changes Pages SharedLog
 Key:          Support Runtime
 Text:         Support Key
 Coding:       Support Runtime
-Model:        Support Runtime Key Coding
+Model:        Support Runtime Key Text Coding
 Query:        Support Runtime Key Text Coding Model
 Planning:     Support Runtime Key Text Coding Model Query
-Catalog:      Support Runtime Changes SharedLog LMDB Key Coding Model
-Indexing:     Support Runtime Changes SharedLog LMDB Key Coding Model Catalog
+Catalog:      Support Runtime Changes SharedLog LMDB Key Text Coding Model
+Indexing:     Support Runtime Changes SharedLog LMDB Key Text Coding Model Catalog
 Execution:    Support Runtime Changes SharedLog LMDB Pages Key Text Coding Model Query Planning Catalog Indexing
-Relations:    Support Runtime Changes SharedLog LMDB Key Coding Model Catalog Indexing
+Relations:    Support Runtime Changes SharedLog LMDB Key Text Coding Model Catalog Indexing
 Store:        Support Runtime Changes SharedLog LMDB Pages Key Text Coding Model Query Planning Catalog Indexing Execution Relations
 ActiveRecord: Support Runtime Changes SharedLog LMDB Pages Key Text Coding Model Query Planning Catalog Indexing Execution Relations Store
 Import:       Support Runtime Changes SharedLog LMDB Pages Key Text Coding Model Query Planning Catalog Indexing Execution Relations Store

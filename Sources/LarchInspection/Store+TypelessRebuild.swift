@@ -33,7 +33,7 @@ extension Store {
     let catalog = try CatalogLoader.typelessCatalog(of: environment)
     var result = TypelessRebuild()
     for collection in catalog.collections {
-      for index in collection.indexes.sorted(by: { $0.stored.name < $1.stored.name }) {
+      for index in collection.allIndexes.sorted(by: { $0.stored.name < $1.stored.name }) {
         let names = (collection: collection.stored.name, index: index.stored.name)
         guard index.isReady else {
           result.left.append((names.collection, names.index, isReady: false))
@@ -63,9 +63,10 @@ extension Store {
     try environment.withSteadyHandles { check in
       let catalog = try CatalogLoader.typelessCatalog(of: environment)
       guard let collection = catalog.collections.first(where: { $0.number == collection }),
-        let number = collection.indexes.firstIndex(where: { $0.stored.id == index && $0.isReady })
+        let number = collection.allIndexes.firstIndex(where: { $0.stored.id == index && $0.isReady }
+        )
       else { return nil }
-      let handle = collection.indexes[number]
+      let handle = collection.allIndexes[number]
       guard !handle.schema.isDecoded else {
         throw KeysUnknownWithoutType(positions: 1 << UInt64(handle.position))
       }
@@ -73,13 +74,14 @@ extension Store {
         try check()
         return try transaction.storage { lmdb in
           try catalog.checkGeneration(in: lmdb)
-          let before = try handle.database.statistics(in: lmdb).entries
+          let idKind = collection.stored.idKind
+          let before = (try? handle.entryCount(of: idKind, in: lmdb)) ?? 0
           try handle.database.empty(in: lmdb)
           try IndexBuilder(
             environment: environment, catalog: catalog, batchSize: 20_000,
             progress: { _, _, _, _ in }
           ).build(number, in: collection, in: lmdb)
-          return (before, try handle.database.statistics(in: lmdb).entries)
+          return (before, try handle.entryCount(of: idKind, in: lmdb))
         }
       }
     }

@@ -64,7 +64,7 @@ extension TypelessReport {
   fileprivate static func unproved(
     in collection: CollectionHandle, _ silent: [Int]
   ) -> [Unproved] {
-    zip(collection.indexes, silent).filter { index, silent in
+    zip(collection.allIndexes, silent).filter { index, silent in
       !index.isReady || index.schema.isDecoded || silent > 0
     }.map { index, silent in
       Unproved(

@@ -17,8 +17,10 @@ extension StoreInspector {
       found[.records(collection.name)] = try usedBytes(of: collection.handle.records)
       let width = collection.stored.idKind.width
       for index in collection.indexes {
-        found[.index(collection.name, index.name)] = try usedBytes(
-          of: index.handle.database, idWidth: width)
+        found[.index(collection.name, index.name)] =
+          try index.searchDefinition == nil
+          ? usedBytes(of: index.handle.database, idWidth: width)
+          : usedBytes(of: index.handle.database)
       }
     }
     return found

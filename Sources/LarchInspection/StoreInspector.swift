@@ -77,9 +77,10 @@ package struct StoreInspector {
     collections = try catalog.collections.map { collection in
       Collection(
         recordCount: try collection.records.statistics(in: transaction).entries,
-        indexes: try collection.indexes.map { index in
+        indexes: try collection.allIndexes.map { index in
           Index(
-            entryCount: try index.database.statistics(in: transaction).entries, handle: index,
+            entryCount: try index.entryCount(of: collection.stored.idKind, in: transaction),
+            handle: index,
             form: IndexSchema.form(ofDefinition: index.stored.definition))
         }, handle: collection)
     }
@@ -110,11 +111,13 @@ package struct StoreInspector {
     }
   }
 
-  /// Visits the entries of an index in the order of their keys, keys and ids as text.
+  /// Visits the entries of an index in the order of their keys, keys and ids as text; of an index of words, the
+  /// words.
   package func forEachEntry(
     of index: Index, in collection: Collection,
     _ body: (_ key: String, _ id: String) throws -> Void
   ) throws {
+    if index.searchDefinition != nil { return try forEachWord(of: index, in: collection, body) }
     var cursor = try LMDBCursor(index.handle.database, in: transaction)
     var entry = try cursor.first()
     while let here = entry {

@@ -50,6 +50,11 @@ extension StoreInspector {
     of index: Index, in collection: Collection,
     _ body: (_ key: MarkedKey, _ id: String) throws -> Void
   ) throws {
+    if index.searchDefinition != nil {
+      return try forEachEntry(of: index, in: collection) { word, id in
+        try body(MarkedKey(parts: [.text(word)], opening: "[", closing: "]"), id)
+      }
+    }
     let collections = assignedParts(of: index, in: collection)
     var cursor = try LMDBCursor(index.handle.database, in: transaction)
     var entry = try cursor.first()

@@ -27,11 +27,16 @@ package final class CollectionHandle: Sendable {
   package let schema: CollectionSchema
   package let records: LMDBDatabase
   package let indexes: [IndexHandle]
+  /// The indexes of words. Their positions in the schema come after those of the indexes.
+  package let searches: [IndexHandle]
   /// The indexes that can answer queries, by bit and by their place in the schema: they are
   /// complete and over all records. A schema has at most 64.
   let answering: UInt64
   /// The incomplete indexes that could otherwise answer queries, by the same bits.
   let incomplete: UInt64
+  /// The searches that can answer queries, by bit and by their place in the schema, and the incomplete ones.
+  let answeringSearches: UInt64
+  let incompleteSearches: UInt64
   /// The references of records of the collection.
   let references: [SavedReference]
   /// The indexes of these references, by bit and by their place in `indexes`.
@@ -45,7 +50,7 @@ package final class CollectionHandle: Sendable {
 
   init(
     stored: StoredCollection, schema: CollectionSchema, records: LMDBDatabase,
-    indexes: [IndexHandle], references: [SavedReference], place: Int,
+    indexes: [IndexHandle], searches: [IndexHandle], references: [SavedReference], place: Int,
     unwrittenForms: [FieldForm], reading: FieldReading?
   ) {
     self.unwrittenForms = unwrittenForms
@@ -58,6 +63,7 @@ package final class CollectionHandle: Sendable {
     self.schema = schema
     self.records = records
     self.indexes = indexes
+    self.searches = searches
     var answering: UInt64 = 0
     var incomplete: UInt64 = 0
     for index in indexes where !index.schema.isPartial {
@@ -65,6 +71,20 @@ package final class CollectionHandle: Sendable {
       if index.isReady { answering |= bit } else { incomplete |= bit }
     }
     (self.answering, self.incomplete) = (answering, incomplete)
+    (answering, incomplete) = (0, 0)
+    for search in searches {
+      let bit: UInt64 = 1 << UInt64(search.position - schema.indexes.count)
+      if search.isReady { answering |= bit } else { incomplete |= bit }
+    }
+    (answeringSearches, incompleteSearches) = (answering, incomplete)
+  }
+
+  /// The indexes, and the searches after them.
+  package var allIndexes: [IndexHandle] { searches.isEmpty ? indexes : indexes + searches }
+
+  /// The search that was declared at this place, if it is complete.
+  func readySearch(_ place: Int) -> IndexHandle? {
+    searches.first { $0.position == schema.indexes.count + place && $0.isReady }
   }
 
   /// What the program declares for the type of the collection's records, with the type.
@@ -150,6 +170,6 @@ package final class Catalog: Sendable {
 
   /// Whether the file has everything that is declared, and all indexes are complete.
   var isComplete: Bool {
-    collections.allSatisfy { $0.indexes.allSatisfy(\.isReady) }
+    collections.allSatisfy { $0.allIndexes.allSatisfy(\.isReady) }
   }
 }

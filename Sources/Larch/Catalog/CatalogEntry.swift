@@ -14,6 +14,9 @@ package struct StoredIndex: Equatable, Sendable {
   /// How the entries are made, as text (`IndexSchema.definition`); another text means other keys.
   package var definition: String
   package var state: State
+
+  /// Whether it is an index of words.
+  package var isSearch: Bool { definition.hasPrefix(SearchDefinition.beginning + ";") }
 }
 
 /// The catalog entry of one collection.
@@ -87,6 +90,8 @@ struct StoredFormat: Equatable, Sendable {
   /// The format of a store with an outbox: a program that does not know it would write without
   /// recording what it writes.
   static let withOutbox: UInt16 = 2
+  /// The format of a store with a search: a program that does not know it would not keep its words.
+  static let withSearch: UInt16 = 3
 
   /// The format the file was written in.
   var version: UInt16 = StoredFormat.current
@@ -109,7 +114,7 @@ struct StoredFormat: Equatable, Sendable {
     var reader = StoredReader(bytes)
     version = try reader.integer()
     minimumReader = try reader.integer()
-    guard minimumReader <= StoredFormat.withOutbox else {
+    guard minimumReader <= StoredFormat.withSearch else {
       throw LarchError(
         .newerFormat,
         "The store was written by a newer version of Larch; update Larch to open it."

@@ -17,10 +17,10 @@ extension CatalogLoader {
         }
         if case .adjust(let drop, let add) = change {
           changes += drop.map { "index \(entry.indexes[$0].name) of \(schema.name) goes" }
-          changes += add.map { "index \(schema.indexes[$0].name) of \(schema.name) is new" }
+          changes += add.map { "index \(schema.allIndexes[$0].name) of \(schema.name) is new" }
         }
         for index in entry.indexes
-        where index.state == .building && schema.indexes.contains(where: { $0.matches(index) }) {
+        where index.state == .building && schema.allIndexes.contains(where: { $0.matches(index) }) {
           changes.append("index \(index.name) of \(schema.name) is not complete")
         }
         let fields = try fields(of: schema, entry, storage, in: transaction)

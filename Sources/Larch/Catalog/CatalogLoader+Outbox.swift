@@ -31,9 +31,25 @@ extension CatalogStorage {
   /// Says which programs may use the file. What a newer program has added behind stays.
   fileprivate func setFormat(hasOutbox: Bool, in transaction: LMDBTransaction) throws {
     guard var format = try value(.format, in: transaction), format.count >= 4 else { return }
+    // A program that knows searches knows outboxes too.
+    if UInt16(format[2]) | UInt16(format[3]) << 8 == StoredFormat.withSearch { return }
     let oldest = hasOutbox ? StoredFormat.withOutbox : StoredFormat.current
+    try set(&format, oldest: oldest, in: transaction)
+  }
+
+  private func set(
+    _ format: inout [UInt8], oldest: UInt16, in transaction: LMDBTransaction
+  ) throws {
     withUnsafeBytes(of: oldest.littleEndian) { format.replaceSubrange(2..<4, with: $0) }
     try set(.format, to: format, in: transaction)
+  }
+
+  /// Says that a program must know searches to use the file, from the first search on.
+  func requireSearches(in transaction: LMDBTransaction) throws {
+    guard var format = try value(.format, in: transaction), format.count >= 4,
+      UInt16(format[2]) | UInt16(format[3]) << 8 < StoredFormat.withSearch
+    else { return }
+    try set(&format, oldest: StoredFormat.withSearch, in: transaction)
   }
 }
 

@@ -127,7 +127,7 @@ package struct CatalogLoader {
       id: try storage.nextNumber(in: transaction), name: schema.name, typeName: schema.typeName,
       idKind: schema.idKind, indexes: [])
     _ = try CatalogLoader.create(CatalogStorage.recordsName(entry.id), [], in: transaction)
-    for index in schema.indexes {
+    for index in schema.allIndexes {
       entry.indexes.append(
         try add(index, state: .ready, idKind: schema.idKind, storage, in: transaction))
     }
@@ -150,7 +150,7 @@ package struct CatalogLoader {
     for position in add {
       entry.indexes.append(
         try self.add(
-          schema.indexes[position], state: isEmpty ? .ready : .building, idKind: schema.idKind,
+          schema.allIndexes[position], state: isEmpty ? .ready : .building, idKind: schema.idKind,
           storage, in: transaction))
     }
     entry.typeName = schema.typeName
@@ -165,7 +165,8 @@ package struct CatalogLoader {
       id: try storage.nextNumber(in: transaction), name: index.name, isUnique: index.isUnique,
       definition: index.definition, state: state)
     _ = try CatalogLoader.create(
-      CatalogStorage.indexName(stored.id), .ids(of: idKind), in: transaction)
+      CatalogStorage.indexName(stored.id), stored.flags(idKind), in: transaction)
+    if stored.isSearch { try storage.requireSearches(in: transaction) }
     return stored
   }
 
@@ -220,20 +221,21 @@ package struct CatalogLoader {
         continue
       }
       var indexes: [IndexHandle] = []
-      for (position, declared) in schema.indexes.enumerated() {
+      var searches: [IndexHandle] = []
+      for (position, declared) in schema.allIndexes.enumerated() {
         guard let index = entry.indexes.first(where: { declared.matches($0) }),
           !isComplete || index.state == .ready
         else { continue }
-        indexes.append(
-          IndexHandle(
-            stored: index, schema: declared, position: position,
-            database: try existing(CatalogStorage.indexName(index.id), in: transaction)))
+        let handle = IndexHandle(
+          stored: index, schema: declared, position: position,
+          database: try existing(CatalogStorage.indexName(index.id), in: transaction))
+        if declared.search == nil { indexes.append(handle) } else { searches.append(handle) }
       }
       collections.append(
         CollectionHandle(
           stored: entry, schema: schema,
           records: try existing(CatalogStorage.recordsName(entry.id), in: transaction),
-          indexes: indexes,
+          indexes: indexes, searches: searches,
           references: try references(of: schema, indexes, stored, in: transaction),
           place: collections.count,
           unwrittenForms: try unwrittenForms(of: schema, entry, storage, in: transaction),

@@ -256,6 +256,11 @@ extension CatalogStorage {
   }
 }
 
+extension StoredIndex {
+  /// The flags of its database: the blocks of a search are single values.
+  func flags(_ idKind: RecordIDKind) -> LMDBDatabase.Flags { isSearch ? [] : .ids(of: idKind) }
+}
+
 extension LMDBDatabase.Flags {
   /// For databases whose values are ids of a kind. Ids of one length are packed, without a header
   /// for each.
@@ -323,8 +328,10 @@ extension CatalogStorage {
           id: number, name: index.name, isUnique: index.isUnique, definition: index.definition,
           state: .building))
       _ = try LMDBDatabase.open(
-        CatalogStorage.indexName(number), [.ids(of: idKind), .create], in: transaction)
+        CatalogStorage.indexName(number),
+        stored.indexes[stored.indexes.count - 1].flags(idKind).union(.create), in: transaction)
     }
+    if stored.indexes.contains(where: \.isSearch) { try requireSearches(in: transaction) }
     try set(stored, in: transaction)
     return stored
   }

@@ -7,7 +7,7 @@ struct DataTrees: Sendable {
   init(_ collections: [CollectionHandle], _ associations: [AssociationHandle]) {
     for collection in collections {
       let tree = collection.records.handle
-      for database in [collection.records] + collection.indexes.map(\.database) {
+      for database in [collection.records] + collection.allIndexes.map(\.database) {
         records[database.handle] = tree
         all.insert(database.handle)
       }

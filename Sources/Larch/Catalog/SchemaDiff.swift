@@ -24,11 +24,11 @@ struct SchemaDiff {
     }
     var drop: [Int] = []
     for (position, index) in stored.indexes.enumerated()
-    where !declared.indexes.contains(where: { $0.matches(index) }) {
+    where !declared.allIndexes.contains(where: { $0.matches(index) }) {
       drop.append(position)
     }
     var add: [Int] = []
-    for (position, index) in declared.indexes.enumerated()
+    for (position, index) in declared.allIndexes.enumerated()
     where !stored.indexes.contains(where: { index.matches($0) }) {
       add.append(position)
     }

@@ -37,11 +37,12 @@ extension StoreSchema {
         try isForBuilding || index.state == .ready
           || storage.value(.buildProgress(index.id), in: transaction) != nil
       }
-      let definitions = entry.indexes.map { IndexDefinition($0.definition) }
+      let ordinary = indexes.filter { !$0.isSearch }
+      let definitions = entry.indexes.filter { !$0.isSearch }.map { IndexDefinition($0.definition) }
       collections.append(
         CollectionSchema(
           typeless: entry,
-          indexes: indexes.map { index in
+          indexes: ordinary.map { index in
             let definition = IndexDefinition(index.definition)
             let isReadableFromBytes =
               definition.isReadableFromBytes(beside: definitions)
@@ -49,6 +50,11 @@ extension StoreSchema {
             return IndexSchema(
               typeless: index, definition, form: history?.declarations.last,
               isReadableFromBytes: isReadableFromBytes)
+          },
+          searches: indexes.filter(\.isSearch).map { index in
+            IndexSchema(
+              typelessSearch: index, form: history?.declarations.last,
+              isReadableFromBytes: !oddNames.contains { index.definition.contains($0) })
           }))
     }
     associations = try storage.associations(in: transaction).compactMap { association in
@@ -94,6 +100,29 @@ extension IndexSchema {
       },
       isDecoded: !isReadableFromBytes, isPartial: definition.origin == "where",
       definition: stored.definition)
+  }
+}
+
+extension IndexSchema {
+  /// A search from its catalog entry: its words are cut from stored bytes alone.
+  ///
+  /// - Parameter isReadableFromBytes: whether the names of its fields are clear.
+  fileprivate convenience init(
+    typelessSearch stored: StoredIndex, form: FieldForm?, isReadableFromBytes: Bool
+  ) {
+    let definition = SearchDefinition(stored.definition)
+    let isReadable = isReadableFromBytes && definition?.rules != nil
+    let isMarked = definition?.hasDefault == true || definition?.hasRename == true
+    let fields = (definition?.paths ?? []).map { path in
+      let optional = form?.optionalNames(on: path) ?? []
+      return SearchFieldSchema(
+        path: path, optionalNames: isMarked ? [] : optional,
+        mayHaveDefault: definition?.hasDefault == true && optional.first != true)
+    }
+    self.init(
+      name: stored.name, isUnique: false, fields: [], isDecoded: !isReadable, isPartial: false,
+      definition: stored.definition,
+      search: SearchSchema(rules: definition?.rules ?? .standard, fields: fields))
   }
 }
 
@@ -144,10 +173,13 @@ extension FieldForm {
 
 extension CollectionSchema {
   /// A collection from its catalog entry.
-  convenience init(typeless stored: StoredCollection, indexes: [IndexSchema]) {
+  convenience init(
+    typeless stored: StoredCollection, indexes: [IndexSchema], searches: [IndexSchema]
+  ) {
     self.init(
       name: stored.name, typeName: stored.typeName, type: RecordStandIn.self,
-      idKind: stored.idKind, indexes: indexes, declareDefaults: nil, typed: NoDeclarations(),
+      idKind: stored.idKind, indexes: indexes, searches: searches, declareDefaults: nil,
+      typed: NoDeclarations(),
       hasHooks: false, rulesRunCode: false,
       decodedKeys: { record, coder, _, isWanted, _ in
         let positions = indexes.indices.reduce(UInt64(0)) { found, position in
@@ -156,6 +188,9 @@ extension CollectionSchema {
         guard positions == 0 else { throw KeysUnknownWithoutType(positions: positions) }
         // Where a typed store would decode the record, this reads it completely.
         _ = try RawRecord(record, shapes: coder.shapes).json()
+      },
+      decodedTexts: { [count = indexes.count] _, _, search, _ in
+        throw KeysUnknownWithoutType(positions: 1 << UInt64(count + search))
       },
       referencedIDs: { record, coder, reference, writer, emit in
         // Called only for references that this file creates.

@@ -53,7 +53,7 @@ package struct IndexBuilder {
   func buildAll() throws -> Bool {
     var isChanged = false
     for collection in catalog.collections {
-      for (number, index) in collection.indexes.enumerated() where !index.isReady {
+      for (number, index) in collection.allIndexes.enumerated() where !index.isReady {
         try build(number, in: collection)
         isChanged = true
       }
@@ -61,9 +61,9 @@ package struct IndexBuilder {
     return isChanged
   }
 
-  /// Builds one index of a collection, by its place among the handles.
+  /// Builds one index of a collection, by its place among the handles of indexes and searches.
   package func build(_ number: Int, in collection: CollectionHandle) throws {
-    let index = collection.indexes[number]
+    let index = collection.allIndexes[number]
     var isFinished = false
     // Known only here, once a record was skipped: the file keeps the position before that.
     var resumed: BuildPosition?
@@ -115,7 +115,7 @@ package struct IndexBuilder {
     context.begin(transaction)
     defer { context.end() }
     for collection in catalog.collections {
-      for number in collection.indexes.indices {
+      for number in collection.allIndexes.indices {
         try rebuild(number, in: collection, context, transaction)
       }
     }
@@ -125,7 +125,7 @@ package struct IndexBuilder {
     _ number: Int, in collection: CollectionHandle, _ context: TransactionContext,
     _ transaction: LMDBTransaction
   ) throws {
-    let index = collection.indexes[number]
+    let index = collection.allIndexes[number]
     let total = try collection.records.statistics(in: transaction).entries
     try index.database.empty(in: transaction)
     try addAll(number, in: collection, after: BuildPosition(), context, transaction) { done in
@@ -141,7 +141,7 @@ package struct IndexBuilder {
     _ context: TransactionContext, _ transaction: LMDBTransaction,
     report: (_ done: Int) throws -> Void = { _ in }
   ) throws {
-    let index = collection.indexes[number]
+    let index = collection.allIndexes[number]
     var position = start
     var unread: BuildPosition?
     var skipped = 0
@@ -177,7 +177,7 @@ package struct IndexBuilder {
   /// Builds the incomplete indexes of one collection, in a running transaction.
   func build(_ collection: CollectionHandle, in transaction: LMDBTransaction) throws {
     let total = try collection.records.statistics(in: transaction).entries
-    for (number, index) in collection.indexes.enumerated() where !index.isReady {
+    for (number, index) in collection.allIndexes.enumerated() where !index.isReady {
       try build(number, in: collection, in: transaction)
       try progress(collection.stored.name, index.stored.name, total, total)
     }
@@ -191,7 +191,7 @@ package struct IndexBuilder {
     context.begin(transaction)
     defer { context.end() }
     let position = try BuildPosition(
-      of: collection.indexes[number], catalog.storage, transaction)
+      of: collection.allIndexes[number], catalog.storage, transaction)
     try addAll(number, in: collection, after: position, context, transaction)
   }
 
@@ -202,10 +202,13 @@ package struct IndexBuilder {
     _ number: Int, in collection: CollectionHandle, after position: BuildPosition, isNoted: Bool,
     _ context: TransactionContext, _ transaction: LMDBTransaction
   ) throws -> Batch {
-    let index = collection.indexes[number]
+    let index = collection.allIndexes[number]
     let storage = catalog.storage
     let batchSize = try batchSize ?? usualBatchSize(of: collection, after: position, transaction)
     let pending = PendingIndex(index.database, isUnique: index.schema.isUnique)
+    let filling = index.schema.search.map {
+      SearchFilling(number - collection.indexes.count, $0, in: collection, context.coder)
+    }
     var keys = IndexKeys()
     var entries = EntryList()
     var batch = Batch(next: position)
@@ -216,8 +219,12 @@ package struct IndexBuilder {
         let bytes = try RecordEnvelope.open(here.value, id: here.key, in: collection)
         entries.removeAll()
         do {
-          try keys.collect(
-            of: bytes, in: collection, with: context.coder, only: number, into: &entries)
+          if let filling {
+            try filling.add(bytes, id: here.key)
+          } else {
+            try keys.collect(
+              of: bytes, in: collection, with: context.coder, only: number, into: &entries)
+          }
         } catch let error as LarchError {
           let error = RecordEnvelope.naming(error, here.key, collection.stored)
           guard error.code == .decodingFailed, onUnreadable != nil else { throw error }
@@ -229,12 +236,14 @@ package struct IndexBuilder {
         batch.count += 1
         batch.next.done = position.done &+ batch.count
         batch.isFull =
-          batch.count == batchSize || pending.byteCount >= IndexMaintainer.pendingLimit
+          batch.count == batchSize
+          || (filling?.byteCount ?? pending.byteCount) >= IndexMaintainer.pendingLimit
         if onUnreadable != nil || batch.isFull { batch.next.lastID = [UInt8](here.key) }
         record = try cursor.next()
       }
     }
     try pending.flush(in: transaction)
+    try filling?.flush(in: transaction)
     if isNoted, batch.isFull || batch.unread != nil {
       let next = batch.unread ?? batch.next
       try storage.set(.buildProgress(index.stored.id), to: next.encoded(), in: transaction)

@@ -20,12 +20,16 @@ package final class IndexMaintainer {
   /// The number of times that entries were written.
   @exclusivity(unchecked) private var writes = 0
 
+  /// The words of records in searches.
+  let searches: SearchMaintainer
+
   /// Checks that references do not dangle.
   package let references: ReferenceCheck
 
   package init(_ context: TransactionContext) {
     self.context = context
     references = ReferenceCheck(context)
+    searches = SearchMaintainer(context)
   }
 
   /// Applies one change, or throws and applies nothing.
@@ -41,15 +45,19 @@ package final class IndexMaintainer {
     write: () throws -> Void
   ) throws {
     let isWatched = context.current?.isWatched == true
-    if collection.indexes.isEmpty, !isWatched { return try write() }
+    let hasWords = !collection.searches.isEmpty
+    if collection.indexes.isEmpty, !isWatched, !hasWords { return try write() }
     context.isTakingIn = true
     defer { context.isTakingIn = false }
     old.removeAll()
     new.removeAll()
+    if hasWords { try searches.take(id, before: before, after: after, in: collection) }
     if collection.indexes.isEmpty {
-      announce(id, in: collection)
-      defer { endAnnouncement() }
-      return try write()
+      if isWatched { announce(id, in: collection) }
+      defer { if isWatched { endAnnouncement() } }
+      try write()
+      if hasWords { try addWords(of: id, in: collection) }
+      return
     }
     if let before { try collectOld(of: before, id: id, in: collection) }
     if let after {
@@ -71,6 +79,7 @@ package final class IndexMaintainer {
     } else {
       addDifference(id: id, in: collection)
     }
+    if hasWords { try addWords(of: id, in: collection) }
     if pendingSize > IndexMaintainer.pendingLimit { try flush() }
   }
 
@@ -112,7 +121,12 @@ package final class IndexMaintainer {
         $0.id = collection.stored.idKind.text(of: id)
       }
     }
+    if !collection.searches.isEmpty {
+      try searches.takeUndecodable(
+        id, before: before, after: after, changed: changed, in: collection)
+    }
     try write()
+    if !collection.searches.isEmpty { try addWords(of: id, in: collection) }
     addDifference(id: id, in: collection, besides: undecided)
     if pendingSize > IndexMaintainer.pendingLimit { try flush() }
   }
@@ -170,18 +184,29 @@ package final class IndexMaintainer {
       })
   }
 
+  /// Adds the words that `searches` took, after the record was written.
+  @inline(never)
+  private func addWords(of id: UnsafeRawBufferPointer, in collection: CollectionHandle) throws {
+    searches.add(id, in: collection)
+    if searches.size > IndexMaintainer.pendingLimit { try flush() }
+  }
+
   /// Writes all pending entries.
   package func flush() throws {
-    if pendingSize == 0 { return }
+    if pendingSize == 0, searches.size == 0 { return }
     let transaction = try context.transaction()
     for index in pending { try index?.flush(in: transaction) }
+    try searches.flush()
     pendingSize = 0
     writes += 1
   }
 
   /// Writes the pending entries of one index or list, which is about to be read.
   func flush(_ database: LMDBDatabase) throws {
-    guard let pending = existingPendingIndex(database), !pending.isEmpty else { return }
+    guard let pending = existingPendingIndex(database), !pending.isEmpty else {
+      if try searches.flush(database) { writes += 1 }
+      return
+    }
     try pending.flush(in: try context.transaction())
     writes += 1
   }
@@ -197,13 +222,17 @@ package final class IndexMaintainer {
   struct Mark {
     fileprivate let entries: [PendingEntries.Mark?]
     fileprivate let pendingSize: Int
+    fileprivate let words: [UInt32: PendingEntries.Mark]
+    fileprivate let wordsSize: Int
     fileprivate let writes: Int
   }
 
   func mark() throws -> Mark {
     // Later entries must not reach the limit.
-    if pendingSize > IndexMaintainer.pendingLimit / 2 { try flush() }
-    return Mark(entries: pending.map { $0?.mark }, pendingSize: pendingSize, writes: writes)
+    if max(pendingSize, searches.size) > IndexMaintainer.pendingLimit / 2 { try flush() }
+    return Mark(
+      entries: pending.map { $0?.mark }, pendingSize: pendingSize, words: searches.mark(),
+      wordsSize: searches.size, writes: writes)
   }
 
   /// Discards the entries since the mark; false if some of them were written, and stay.
@@ -213,6 +242,7 @@ package final class IndexMaintainer {
       index?.rewind(to: place < mark.entries.count ? mark.entries[place] : nil)
     }
     pendingSize = mark.pendingSize
+    searches.rewind(to: mark.words, size: mark.wordsSize)
     return true
   }
 
@@ -241,6 +271,7 @@ package final class IndexMaintainer {
   /// Discards the pending entries: the transaction, or a savepoint, was undone.
   func discard() {
     for index in pending { index?.discard() }
+    searches.discard()
     pendingSize = 0
   }
 
@@ -250,6 +281,7 @@ package final class IndexMaintainer {
   /// Discards the pending entries of the indexes of a collection that is being emptied.
   func discard(_ collection: CollectionHandle) {
     for index in collection.indexes { existingPendingIndex(index)?.discard() }
+    for index in collection.searches { searches.discard(index.database) }
   }
 
   private func pendingIndex(_ index: IndexHandle) -> PendingIndex {

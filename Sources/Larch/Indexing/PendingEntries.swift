@@ -126,6 +126,33 @@ struct PendingEntries: ~Copyable {
     }
   }
 
+  /// Visits each key, in order, with the value that was added last and not removed since; nil if there is none. Call
+  /// `sort` before.
+  func forEachKey(
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) throws -> Void
+  ) rethrows {
+    var position = 0
+    while position < count {
+      let first = changes[position]
+      var last: Change?
+      while position < count, hasSameKey(first, changes[position]) {
+        var change = changes[position]
+        position += 1
+        while position < count, isSameEntry(change, changes[position]) {
+          change = changes[position]
+          position += 1
+        }
+        if !change.isRemoval, last.map({ $0.offset < change.offset }) ?? true { last = change }
+      }
+      try body(key(of: first), last.map { id(of: $0) })
+    }
+  }
+
+  private func hasSameKey(_ a: Change, _ b: Change) -> Bool {
+    a.keyLength == b.keyLength
+      && memcmp(arena + Int(a.offset), arena + Int(b.offset), Int(a.keyLength)) == 0
+  }
+
   /// The key at a place in the current order.
   func key(_ place: Int) -> UnsafeRawBufferPointer { key(of: changes[place]) }
 

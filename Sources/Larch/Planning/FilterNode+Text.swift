@@ -47,10 +47,16 @@ extension PairFilter {
 }
 
 extension WordsFilter {
+  /// The fields and the words, for a plan that uses an index of words: `title, body (larch && tree*)`.
+  var searchText: String { "\(fields.map(\.name).joined(separator: ", ")) (\(queryText))" }
+
+  private var queryText: String {
+    PlanText.hidesValues ? PlanText.hidden : PlanText.shortened(query.description)
+  }
+
   /// The call as in Swift, with the words as they were read: `(larch && tree*).matches(title, body)`.
   fileprivate var text: String {
-    let query = PlanText.hidesValues ? PlanText.hidden : PlanText.shortened(query.description)
-    return "(\(query)).matches(\(fields.map(\.name).joined(separator: ", ")))"
+    "(\(queryText)).matches(\(fields.map(\.name).joined(separator: ", ")))"
   }
 }
 

@@ -24,7 +24,7 @@ extension Plan {
     switch source {
     case .nothing: step = 0
     case .records: step = isCovering ? 1 : 3
-    case .index, .list, .union, .intersection: step = isCovering ? 1 : 11
+    case .index, .list, .search, .union, .intersection: step = isCovering ? 1 : 11
     }
     var work = 10 + read * step
     // In the worst case, the first plan up to its limit, and then the alternative.
@@ -36,6 +36,7 @@ extension Plan {
   var isInOrder: Bool {
     switch (order, source) {
     case (.sorted, _), (_, .intersection): false
+    case (.byID, .search): false
     case (.any, _), (.byIndex, _), (.byID, .nothing), (.byID, .records): true
     case (.byID, .index(let scan)): scan.isPoints && scan.ranges.count <= 1
     case (.byID, .list(let scan)): scan.ids.count <= 1
@@ -55,6 +56,7 @@ extension Plan {
     case .index(let scan):
       return Double(try statistics.estimate(index: scan.index, ranges: scan.ranges))
     case .list(let scan): return Double(try statistics.estimate(scan))
+    case .search(let scan): return Double(try statistics.estimate(scan))
     case .union(let parts): return try parts.reduce(0) { try $0 + entries(of: $1, statistics) }
     case .intersection(let parts):
       return try parts.reduce(.infinity) { try min($0, entries(of: $1, statistics)) }
@@ -67,7 +69,7 @@ extension Plan.Source {
   var rowWork: Int {
     switch self {
     case .nothing, .records: 3
-    case .index, .list, .union, .intersection: 12
+    case .index, .list, .search, .union, .intersection: 12
     }
   }
 }

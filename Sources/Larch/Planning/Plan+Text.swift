@@ -80,7 +80,7 @@ extension Plan {
     case .nothing, .records: true
     case .index(let scan): scan.isPoints && scan.ranges.count == 1
     case .list(let scan): scan.ids.count == 1
-    case .union, .intersection: true
+    case .search, .union, .intersection: true
     }
   }
 
@@ -90,6 +90,7 @@ extension Plan {
     case .records: "answered from the ids alone"
     case .index: "answered from the index alone"
     case .list: "answered from the list alone"
+    case .search: "answered from the index alone"
     case .union, .intersection: "answered from the indexes alone"
     }
   }
@@ -151,6 +152,7 @@ private struct PlanLines {
       add(
         (scan.ids.count == 1 ? "list " : "lists ") + scan.filter.name + " of "
           + PlanText.shortened(scan.ids.map { "[" + PlanText.value($0) + "]" }) + direction)
+    case .search(let scan): add("search " + scan.filter.searchText)
     case .union(let parts): add("union", of: parts)
     case .intersection(let parts): add("intersection", of: parts)
     }

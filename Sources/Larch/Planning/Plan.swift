@@ -40,6 +40,7 @@ extension Plan {
     case records([KeyRange])
     case index(IndexScan)
     case list(ListScan)
+    case search(SearchScan)
     /// The rows of all sources, without duplicates.
     case union([Source])
     /// The rows that are in all sources.
@@ -69,6 +70,15 @@ extension Plan {
     var filter: RelatedFilter
     /// The ids of the owners of the lists, ascending, without duplicates.
     var ids: [[KeyValue]]
+  }
+
+  /// The records that an index of words finds for a test.
+  struct SearchScan: Sendable {
+    /// The place of the search in the schema.
+    var search: Int
+    var filter: WordsFilter
+    /// The fields of the test among those of the search, by bit.
+    var mask: UInt32
   }
 
   /// An alternative plan with the same rows in the same order. Its cost does not depend on where
@@ -134,6 +144,11 @@ extension Plan {
     return sources.reduce(0) { $0 | $1.indexes }
   }
 
+  /// The searches that are read, by bit and by their place in the schema.
+  var searches: UInt64 {
+    ([source] + alternatives.map(\.source)).reduce(0) { $0 | $1.searches }
+  }
+
   /// All alternatives.
   var alternatives: [Otherwise] {
     otherwise.map { [$0] + others } ?? []
@@ -143,9 +158,19 @@ extension Plan {
 extension Plan.Source {
   fileprivate var indexes: UInt64 {
     switch self {
-    case .nothing, .records, .list: 0
+    case .nothing, .records, .list, .search: 0
     case .index(let scan): scan.index < UInt64.bitWidth ? 1 << UInt64(scan.index) : 0
     case .union(let parts), .intersection(let parts): parts.reduce(0) { $0 | $1.indexes }
+    }
+  }
+}
+
+extension Plan.Source {
+  fileprivate var searches: UInt64 {
+    switch self {
+    case .nothing, .records, .index, .list: 0
+    case .search(let scan): 1 << UInt64(scan.search)
+    case .union(let parts), .intersection(let parts): parts.reduce(0) { $0 | $1.searches }
     }
   }
 }
@@ -160,6 +185,8 @@ protocol PlanStatistics {
   func estimate(ids ranges: [KeyRange]) throws -> Int
   /// The approximate number of ids in the lists.
   func estimate(_ lists: Plan.ListScan) throws -> Int
+  /// The approximate number of records that a search finds.
+  func estimate(_ search: Plan.SearchScan) throws -> Int
   /// Some keys of a source, and what conditions say of some of its rows; nil if the source has no
   /// keys, or they cannot be sampled.
   ///
@@ -170,6 +197,8 @@ protocol PlanStatistics {
 }
 
 extension PlanStatistics {
+  func estimate(_ search: Plan.SearchScan) throws -> Int { try recordCount() }
+
   func sample(
     _ source: Plan.Source, _ conditions: [FilterNode], rows count: Int
   ) throws -> PlanSample? { nil }

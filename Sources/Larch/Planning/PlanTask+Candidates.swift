@@ -100,9 +100,9 @@ extension PlanTask {
 
   // MARK: Lists
 
-  /// Lists of ids that hold all rows: where a record must be in those of known ones.
+  /// Lists of ids that hold all rows: where a record must be in those of known ones, or must have some words.
   var lists: [Candidate] {
-    var found: [Candidate] = []
+    var found = searchCandidates
     for (place, conjunct) in conjuncts.enumerated() where place < IndexMatch.conjunctLimit {
       guard case .related(let filter) = conjunct.node, let ids = filter.listedBy else { continue }
       found.append(list(Plan.ListScan(filter: filter, ids: ids), at: place))

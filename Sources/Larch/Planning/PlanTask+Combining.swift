@@ -68,9 +68,7 @@ extension PlanTask {
       if best.map({ candidate.rows < $0.rows }) ?? true { best = candidate }
     }
     for var candidate in lists {
-      if case .list(let scan) = candidate.source {
-        candidate.rows = Double(try statistics.estimate(scan))
-      }
+      candidate.rows = try rows(of: candidate.source, total, statistics)
       if best.map({ candidate.rows < $0.rows }) ?? true { best = candidate }
     }
     return best
@@ -81,7 +79,7 @@ extension PlanTask {
     var scans: [Candidate] = []
     for candidate in candidates {
       switch candidate.source {
-      case .index where candidate.used != 0, .list: scans.append(candidate)
+      case .index where candidate.used != 0, .list, .search: scans.append(candidate)
       default: break
       }
     }

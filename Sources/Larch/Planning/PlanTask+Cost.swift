@@ -9,6 +9,8 @@ private enum Cost {
   static let nextRecord = 2.0
   /// A check of a filter on a record.
   static let check = 1.0
+  /// A check of words, which cuts the texts of a record.
+  static let words = 50.0
   /// A look-up in an index.
   static let range = 10.0
   /// A step of a sort, taken n log n times.
@@ -286,7 +288,7 @@ extension PlanTask {
     return schema.indexes[first.index].name < schema.indexes[second.index].name
   }
 
-  private func rows(
+  func rows(
     of source: Plan.Source, _ total: Double, _ statistics: some PlanStatistics
   ) throws -> Double {
     switch source {
@@ -296,6 +298,7 @@ extension PlanTask {
       scan.ranges.count == 1 && scan.ranges[0].isEverything
         ? total : Double(try statistics.estimate(index: scan.index, ranges: scan.ranges))
     case .list(let scan): Double(try statistics.estimate(scan))
+    case .search(let scan): Double(try statistics.estimate(scan))
     case .union(let parts):
       try parts.reduce(0) { try $0 + rows(of: $1, total, statistics) }
     case .intersection(let parts):
@@ -333,7 +336,7 @@ extension PlanTask {
         keysLeft =
           allKeys ? read : max(results * part, read * PlanTask.share(of: scan.keyFilter))
       }
-    case .list: cost += read
+    case .list, .search: cost += read
     case .union:
       cost += read
       keysLeft = candidate.passing * part
@@ -346,7 +349,11 @@ extension PlanTask {
     let sorted = keysLeft
     // Ids are sorted before their records are read, so not all of these are read.
     if isByID, !candidate.isInOrder, endsEarly { keysLeft *= min(1, wanted / max(results, 0.5)) }
-    if !candidate.residue.isEmpty { cost += keysLeft * Cost.check }
+    if !candidate.residue.isEmpty {
+      // Only where an index of words is the alternative does it matter what cutting costs.
+      let cutsTexts = searches != 0 && candidate.residue.contains(where: \.readsWords)
+      cost += keysLeft * (cutsTexts ? Cost.words : Cost.check)
+    }
     // An id that is refused costs no record.
     keysLeft *= candidate.shareOfIDs
     if case .records = candidate.source {
@@ -389,7 +396,7 @@ extension Plan.Source {
     switch self {
     case .index(let scan): scan.isPoints && scan.ranges.count == 1
     case .list(let scan): scan.ids.count == 1
-    case .nothing, .records, .union, .intersection: false
+    case .nothing, .records, .search, .union, .intersection: false
     }
   }
 }

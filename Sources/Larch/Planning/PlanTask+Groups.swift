@@ -65,7 +65,7 @@ extension PlanTask {
   /// Whether ids are sorted though any order will do: records with values are read as they are stored.
   func isSortedForValues(_ candidate: Candidate) -> Bool {
     switch candidate.source {
-    case .nothing, .records, .list, .intersection: false
+    case .nothing, .records, .list, .search, .intersection: false
     case .index(let scan): !scan.isPoints || scan.ranges.count > 1
     case .union: true
     }

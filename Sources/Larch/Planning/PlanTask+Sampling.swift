@@ -55,7 +55,7 @@ extension PlanTask {
     for candidate in candidates {
       switch candidate.source {
       case .index, .records: break
-      case .nothing, .list, .union, .intersection: continue
+      case .nothing, .list, .search, .union, .intersection: continue
       }
       if candidate.passing < fewest?.passing ?? .infinity { fewest = candidate }
     }
@@ -113,7 +113,7 @@ extension PlanTask {
         isSampled = true
       }
       return isSampled ? facts : nil
-    case .nothing, .records, .index, .list, .intersection: return nil
+    case .nothing, .records, .index, .list, .search, .intersection: return nil
     }
   }
 

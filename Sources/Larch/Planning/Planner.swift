@@ -4,11 +4,16 @@ struct Planner {
   let schema: CollectionSchema
   /// The indexes that can answer, by bit: the compiler of schemas allows 64.
   let usable: UInt64
+  /// The searches that can answer, by bit.
+  let searches: UInt64
 
-  /// - Parameter usable: the indexes that are complete and over all records, by bit.
-  init(schema: CollectionSchema, usable: UInt64) {
+  /// - Parameters:
+  ///   - usable: the indexes that are complete and over all records, by bit.
+  ///   - searches: the searches that are complete, by bit.
+  init(schema: CollectionSchema, usable: UInt64, searches: UInt64 = 0) {
     self.schema = schema
     self.usable = usable
+    self.searches = searches
   }
 
   /// - Parameter isReadable: whether an index is complete.
@@ -20,6 +25,7 @@ struct Planner {
       usable |= 1 << UInt64(number)
     }
     self.usable = usable
+    searches = 0
   }
 
   /// The plan with the lowest expected cost.
@@ -80,6 +86,8 @@ struct PlanTask {
   let schema: CollectionSchema
   /// The indexes that can answer, by bit.
   let usable: UInt64
+  /// The searches that can answer, by bit.
+  let searches: UInt64
   let conjuncts: [Conjunct]
   var need: QueryNeed
   var order: WantedOrder
@@ -90,6 +98,7 @@ struct PlanTask {
   init(_ planner: Planner, _ conjuncts: [Conjunct], _ query: QueryDescription, _ need: QueryNeed) {
     schema = planner.schema
     usable = planner.usable
+    searches = planner.searches
     self.conjuncts = conjuncts
     self.need = need
     offset = query.offset
@@ -109,6 +118,7 @@ struct PlanTask {
   init(partOf task: PlanTask, _ conjuncts: [Conjunct]) {
     schema = task.schema
     usable = task.usable
+    searches = task.searches
     self.conjuncts = conjuncts
     need = .ids
     order = .any

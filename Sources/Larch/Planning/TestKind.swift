@@ -54,8 +54,9 @@ extension FilterNode {
     case .not(.field(let filter)):
       guard let kind = TestKind(filter.test), filter.field.isKept else { return nil }
       return body(filter.field, kind.negated)
-    case .pair, .words, .record, .not(.pair), .not(.words), .not(.record): return body(nil, .opaque)
-    case .all, .any, .related, .not: return nil
+    case .pair, .record, .not(.pair), .not(.words), .not(.record): return body(nil, .opaque)
+    // The words decide whether an index of words can answer.
+    case .all, .any, .related, .words, .not: return nil
     }
   }
 }

@@ -108,8 +108,9 @@ package struct TypelessQuery {
     for need: QueryNeed, isFullScan: Bool = false, _ body: (PlanRun) throws -> T
   ) throws -> T {
     let run = try PlanRun(
-      query, for: need, through: isFullScan ? nil : collection.usable, in: collection.handle,
-      context, answers: TypelessAccess(context))
+      query, for: need, through: isFullScan ? nil : collection.usable,
+      searches: collection.searches, in: collection.handle, context,
+      answers: TypelessAccess(context))
     defer { run.close() }
     return try body(run)
   }

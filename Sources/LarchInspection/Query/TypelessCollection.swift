@@ -6,11 +6,17 @@ struct TypelessCollection: QueryFieldSource {
   let fields: FormFields
   /// The indexes that can answer queries.
   let indexes: [IndexHandle]
+  /// The indexes of words that can, by bit and by their place in the schema.
+  let searches: UInt64
 
   init(_ handle: CollectionHandle, fields: FormFields) {
     self.handle = handle
     self.fields = fields
     indexes = handle.indexes.filter { $0.isReady && fields.prove($0.schema) }
+    searches = handle.searches.reduce(0) { found, search in
+      guard search.isReady, fields.prove(search: search.schema) else { return found }
+      return found | 1 << UInt64(search.position - handle.schema.indexes.count)
+    }
   }
 
   /// The same by bit and by their place in the schema.
@@ -65,6 +71,22 @@ struct TypelessCollection: QueryFieldSource {
 }
 
 extension FormFields {
+  /// The same for an index of words: every record has its texts as they are stored.
+  func prove(search index: IndexSchema) -> Bool {
+    guard !index.isDecoded, let search = index.search,
+      let definition = SearchDefinition(index.definition)
+    else { return false }
+    return search.fields.allSatisfy { field in
+      // For a record without the field, the program may have read another value than nil.
+      switch kind(of: field.path) {
+      case .values(.string, let isOptional):
+        isAlwaysPresent(field.path) || isOptional && !definition.isMarked
+      case .elements(.string): isAlwaysPresent(field.path) || !definition.isMarked
+      default: false
+      }
+    }
+  }
+
   /// Whether an index certainly has the entries for the stored fields of every record, so that it
   /// can answer a query.
   ///

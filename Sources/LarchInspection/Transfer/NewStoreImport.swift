@@ -137,7 +137,7 @@ struct NewStoreImport {
     ) { _, _, _, _ in }
     for collection in catalog.collections {
       let known = header.collections.first { $0.name == collection.stored.name }
-      for (place, index) in collection.indexes.enumerated() {
+      for (place, index) in collection.allIndexes.enumerated() {
         let wasReady = known?.indexes.first { $0.name == index.stored.name }?.isReady ?? false
         do {
           guard wasReady, !index.schema.isDecoded else {

@@ -152,7 +152,7 @@ private final class ImportChange {
         return
       }
       $0.collection = collection.stored.name
-      $0.index = collection.schema.indexes[needed.positions.trailingZeroBitCount].name
+      $0.index = collection.schema.allIndexes[needed.positions.trailingZeroBitCount].name
     }
   }
 

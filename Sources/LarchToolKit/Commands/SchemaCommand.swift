@@ -114,7 +114,7 @@ private struct Schema {
     for index in found.indexes.sorted(by: { $0.name < $1.name }) {
       let state = [index.isUnique ? "unique" : nil, index.isReady ? nil : "being built"]
       indexes.add([
-        "\(index.name)", "\(index.parsedDefinition.text)", "\(Amount.count(index.entryCount))",
+        "\(index.name)", "\(index.fieldsText)", "\(Amount.count(index.entryCount))",
         "\(collection.bytes[index.name].map(Amount.bytes) ?? "")",
         Line(state.compactMap { $0 }.joined(separator: ", "), index.isReady ? .plain : .warning),
       ])
@@ -160,10 +160,18 @@ extension Schema.Collection {
             "name": .string(index.name), "definition": .string(index.definition),
             "isUnique": .bool(index.isUnique), "isReady": .bool(index.isReady),
             "entries": .int(index.entryCount), "bytes": .int(optional: bytes[index.name]),
+            "words": index.searchDefinition.map { .string($0.rulesText) } ?? .null,
             "fields": .array(index.parsedDefinition.fields.map(\.json)),
           ]
         }),
     ]
+  }
+}
+
+extension StoreInspector.Index {
+  /// The fields in readable form, with the rules of an index of words: `title, body (words-1)`.
+  fileprivate var fieldsText: String {
+    parsedDefinition.text + (searchDefinition.map { " (\($0.rulesText))" } ?? "")
   }
 }
 

@@ -25,6 +25,23 @@ enum TextSearchGuide {
       Index(\.year)
     }
   }
+
+  struct Essay: Record, Equatable {
+    var id = RecordID<Essay>()
+    var title: String
+    var body: String
+    var tags: [String] = []
+    var notes: String?
+    var year: Int
+
+    // snippet: text-search-declaration
+    static let schema = Schema<Essay> {
+      Search(\.title, \.body, \.tags)  // one index over all three
+      Search(\.notes, .keepingDiacritics)  // other rules for words
+      Index(\.year)
+    }
+    // end snippet
+  }
 }
 
 @Suite("text-search.md")
@@ -141,5 +158,27 @@ struct TextSearchGuideTests {
     // end snippet
     #expect(line == "An [object] [store] on LMDB, with [stores] of all sizes.")
     #expect(places.isEmpty)
+  }
+
+  @Test("An index of words answers the same queries")
+  func indexed() throws {
+    typealias Essay = TextSearchGuide.Essay
+    let store = try Store.checked(for: Essay.self)
+    try store.write { tx in
+      for article in articles {
+        var essay = Essay(
+          title: article.title, body: article.body, tags: article.tags, year: article.year)
+        try tx.save(&essay)
+      }
+    }
+    var printed = ""
+    func print(_ text: some CustomStringConvertible) { printed = text.description }
+    // snippet: text-search-indexed
+    let typed = TextQuery("larch tree*")
+    let query = Essay.where { typed.matches($0.title, $0.body) && $0.year > 2000 }
+    print(try store.explain(query))
+    // end snippet
+    #expect(printed == "search title, body (larch && tree*)\n  filter year > 2000")
+    #expect(try store.fetch(query).map(\.year) == [2024])
   }
 }

@@ -128,6 +128,7 @@ extension Plan.Source {
       return isSingle ? min(ranges.count, count) : count
     case .index(let scan): return try statistics.estimate(index: scan.index, ranges: scan.ranges)
     case .list(let scan): return try statistics.estimate(scan)
+    case .search(let scan): return try statistics.estimate(scan)
     case .union(let parts):
       return try parts.reduce(0) { $0 + (try $1.rows(statistics)) }
     case .intersection(let parts):

@@ -64,7 +64,9 @@ final class RelatedAnswers {
   func plan(
     _ filter: FilterNode, in collection: CollectionHandle, for need: QueryNeed
   ) throws -> Plan {
-    let planner = Planner(schema: collection.schema, usable: collection.answering)
+    let planner = Planner(
+      schema: collection.schema, usable: collection.answering,
+      searches: collection.answeringSearches)
     let query = QueryDescription(filter: filter)
     if strategy == .control { return try planner.fullScan(query, for: need) }
     return try planner.plan(query, for: need, statistics: IndexStatistics(collection, context))

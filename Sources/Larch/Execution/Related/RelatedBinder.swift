@@ -41,7 +41,9 @@ struct RelatedBinder {
     let limit = plain.limit
     plain.limit = nil
     let statistics = IndexStatistics(collection, answers.context)
-    let planner = Planner(schema: collection.schema, usable: collection.answering)
+    let planner = Planner(
+      schema: collection.schema, usable: collection.answering,
+      searches: collection.answeringSearches)
     let plan = try planner.plan(plain, for: need, statistics: statistics)
     let rows = try plan.expectedCost(statistics).results
     var wanted = Double.infinity

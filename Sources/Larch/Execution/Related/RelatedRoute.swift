@@ -61,7 +61,7 @@ struct RelatedRoute {
 
   /// The databases that may be read to find related records, without those of records.
   var databases: [LMDBDatabase] {
-    var all = target.indexes.filter(\.isReady).map(\.database)
+    var all = target.allIndexes.filter(\.isReady).map(\.database)
     if case .links(let end, _) = kind, let lists = end.association.lists {
       all += [lists.forward, lists.inverse]
     }

@@ -36,6 +36,10 @@ final class IDCollector {
         }
       }
       entriesExamined += scanner.entriesExamined
+    case .search(let scan):
+      let search = try SearchEvaluator(scan, reader)
+      try search.forEachID { list.append($0) }
+      entriesExamined += search.entriesExamined
     case .union(let sources):
       for source in sources { try append(source, to: &list) }
     case .intersection(let sources):

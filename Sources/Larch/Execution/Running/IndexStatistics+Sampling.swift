@@ -20,7 +20,7 @@ extension IndexStatistics {
       switch source {
       case .index(let scan): return try sample(scan, conditions, rows: count)
       case .records(let ranges): return try sample(ids: ranges, conditions, rows: count)
-      case .nothing, .list, .union, .intersection: return nil
+      case .nothing, .list, .search, .union, .intersection: return nil
       }
     } catch let error as LMDBError {
       throw context.note(error)

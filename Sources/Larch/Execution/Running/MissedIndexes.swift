@@ -6,7 +6,7 @@ extension CollectionHandle {
     _ query: QueryDescription, for need: QueryNeed, _ statistics: IndexStatistics,
     _ context: TransactionContext
   ) throws -> [String] {
-    if incomplete == 0 { return [] }
+    if incomplete | incompleteSearches == 0 { return [] }
     return try findMissed(query, for: need, statistics, context)
   }
 
@@ -14,10 +14,16 @@ extension CollectionHandle {
     _ query: QueryDescription, for need: QueryNeed, _ statistics: IndexStatistics,
     _ context: TransactionContext
   ) throws -> [String] {
-    let planner = Planner(schema: schema, usable: answering | incomplete)
-    let used = try planner.plan(query, for: need, statistics: statistics).indexes
+    let planner = Planner(
+      schema: schema, usable: answering | incomplete,
+      searches: answeringSearches | incompleteSearches)
+    let plan = try planner.plan(query, for: need, statistics: statistics)
+    let (used, usedSearches) = (plan.indexes, plan.searches)
     return indexes.filter { !$0.isReady && !$0.schema.isPartial && used.hasBit($0.position) }
       .map { missed($0, context) }
+      + searches.filter {
+        !$0.isReady && usedSearches.hasBit($0.position - schema.indexes.count)
+      }.map { missed($0, context) }
   }
 
   /// Logs once that an incomplete index would have been used, and returns its name.

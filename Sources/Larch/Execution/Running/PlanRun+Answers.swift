@@ -38,13 +38,15 @@ extension PlanRun {
   /// - Parameters:
   ///   - usable: the indexes that can answer, by bit and by their place in the schema; nil for a
   ///     full scan with the filter as written.
+  ///   - searches: the indexes of words that can, in the same way.
   ///   - answers: answers what only records can.
   /// - Throws: `.invalidQuery` for an invalid query; `.corrupted`.
   package convenience init(
     _ query: QueryDescription, for need: QueryNeed, through usable: UInt64?,
-    in collection: CollectionHandle, _ context: TransactionContext, answers: any RecordAnswers
+    searches: UInt64 = 0, in collection: CollectionHandle, _ context: TransactionContext,
+    answers: any RecordAnswers
   ) throws {
-    let planner = Planner(schema: collection.schema, usable: usable ?? 0)
+    let planner = Planner(schema: collection.schema, usable: usable ?? 0, searches: searches)
     let plan =
       usable == nil
       ? try planner.fullScan(query, for: need)

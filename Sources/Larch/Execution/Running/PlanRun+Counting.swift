@@ -131,6 +131,10 @@ extension PlanRun {
       defer { add(entriesExamined: scanner.entriesExamined) }
       return try scanner.countIDs(upTo: most)
     case .list where most == 1: return nil
+    case .search(let scan):
+      let search = try SearchEvaluator(scan, reader)
+      defer { add(entriesExamined: search.entriesExamined) }
+      return try search.count()
     case .union where most <= PlanRun.fewRows:
       // The first rows of any part are enough, and reading them does not read the others.
       return nil

@@ -318,7 +318,8 @@ extension PlanRun {
       }
       return try IndexRows(scan, descends: false, idsDescend: false, reader)
     case .list(let scan): return try IndexRows(scan, idsDescend: false, reader)
-    case .union, .intersection: return try listedRows(source, descends: false, after: nil)
+    case .search, .union, .intersection:
+      return try listedRows(source, descends: false, after: nil)
     }
   }
 
@@ -341,7 +342,7 @@ extension PlanRun {
     case .list(let scan) where scan.ids.count == 1:
       let rows = try IndexRows(scan, idsDescend: descends, from: after, reader)
       return after.map { RowsAfterID(rows, $0, descends: descends) } ?? rows
-    case .list, .union, .intersection:
+    case .list, .search, .union, .intersection:
       return try listedRows(plan.source, descends: descends, after: after)
     }
   }

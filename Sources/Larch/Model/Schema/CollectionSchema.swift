@@ -58,12 +58,15 @@ package final class IndexSchema: Sendable {
   let form: KeyForm
   /// Where the keys have the fields of a record; nil if they do not have all of them.
   let record: RecordInKeys?
+  /// The words that it has; nil for an index of keys.
+  package let search: SearchSchema?
 
   init(
     name: String, isUnique: Bool, fields: [IndexFieldSchema], isDecoded: Bool, isPartial: Bool,
-    definition: String, record: RecordInKeys? = nil
+    definition: String, record: RecordInKeys? = nil, search: SearchSchema? = nil
   ) {
     self.record = record
+    self.search = search
     self.name = name
     self.isUnique = isUnique
     self.fields = fields
@@ -89,6 +92,14 @@ typealias ReferencedIDs =
     _ writer: inout KeyWriter, _ emit: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> Void
 
+/// Decodes a record and calls with each text of a search, by the place of the search in the schema, and the place
+/// of the field in the search.
+typealias DecodedTexts =
+  @Sendable (
+    _ record: UnsafeRawBufferPointer, _ coder: RecordCoder, _ search: Int,
+    _ emit: (_ field: Int, _ text: String) -> Void
+  ) throws -> Void
+
 /// All declarations of one record type, without the type, for the layers below the generic API.
 package final class CollectionSchema: Sendable {
   let name: String
@@ -97,12 +108,16 @@ package final class CollectionSchema: Sendable {
   let type: any Record.Type
   let idKind: RecordIDKind
   package let indexes: [IndexSchema]
+  /// The indexes of words.
+  package let searches: [IndexSchema]
   /// The `identityHash` of the first field of each index, in one array.
   let leadingFields: [Int]
   /// Whether any index needs the decoded record.
   let hasDecodedIndexes: Bool
   /// Makes the keys of a decoded record from stored bytes: only this closure knows the type.
   let decodedKeys: DecodedKeys
+  /// The same for the texts of searches.
+  let decodedTexts: DecodedTexts
   /// The same for references, whose keys in an index may be cut.
   let referencedIDs: ReferencedIDs
   /// Gives a coder the values for fields that are missing in older records; nil if there are none.
@@ -126,10 +141,12 @@ package final class CollectionSchema: Sendable {
 
   init(
     name: String, typeName: String, type: any Record.Type, idKind: RecordIDKind,
-    indexes: [IndexSchema], declareDefaults: (@Sendable (RecordCoder) throws -> Void)?,
+    indexes: [IndexSchema], searches: [IndexSchema] = [],
+    declareDefaults: (@Sendable (RecordCoder) throws -> Void)?,
     typed: any AnyObject & Sendable, hasHooks: Bool, rulesRunCode: Bool, defaults: Set<String> = [],
     standInDefaults: Set<String> = [], renames: Renames = Renames(),
     decodedKeys: @escaping DecodedKeys,
+    decodedTexts: @escaping DecodedTexts,
     referencedIDs: @escaping ReferencedIDs
   ) {
     self.name = name
@@ -140,8 +157,10 @@ package final class CollectionSchema: Sendable {
     self.savesRunCode = hasHooks || rulesRunCode
     self.idKind = idKind
     self.indexes = indexes
+    self.searches = searches
     leadingFields = indexes.map { $0.fields.first?.identityHash ?? 0 }
     self.decodedKeys = decodedKeys
+    self.decodedTexts = decodedTexts
     self.referencedIDs = referencedIDs
     self.declareDefaults = declareDefaults
     self.typed = typed

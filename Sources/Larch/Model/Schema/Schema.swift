@@ -13,6 +13,7 @@
 /// again, and an index that is no longer declared is removed.
 public struct Schema<R: Record>: Sendable {
   let indexes: [IndexDeclaration<R>]
+  let searches: [SearchDeclaration<R>]
   let defaults: [DefaultDeclaration<R>]
   let associations: [DeclaredAssociation]
   let validations: [ValidationDeclaration<R>]
@@ -23,6 +24,7 @@ public struct Schema<R: Record>: Sendable {
   /// A schema without declarations.
   public init() {
     indexes = []
+    searches = []
     defaults = []
     associations = []
     validations = []
@@ -34,6 +36,7 @@ public struct Schema<R: Record>: Sendable {
   /// A schema of the declarations in the closure.
   public init(@SchemaBuilder<R> _ declarations: () -> [any SchemaEntry<R>]) {
     var indexes: [IndexDeclaration<R>] = []
+    var searches: [SearchDeclaration<R>] = []
     var defaults: [DefaultDeclaration<R>] = []
     var associations: [DeclaredAssociation] = []
     var validations: [ValidationDeclaration<R>] = []
@@ -43,6 +46,7 @@ public struct Schema<R: Record>: Sendable {
     for entry in declarations() {
       switch SchemaElement(entry) {
       case .index(let index): indexes.append(index)
+      case .search(let search): searches.append(search)
       case .default(let value): defaults.append(value)
       case .association(let ends): associations += ends
       case .validation(let validation): validations.append(validation)
@@ -52,6 +56,7 @@ public struct Schema<R: Record>: Sendable {
       }
     }
     self.indexes = indexes
+    self.searches = searches
     self.defaults = defaults
     self.associations = associations
     self.validations = validations
@@ -61,7 +66,7 @@ public struct Schema<R: Record>: Sendable {
   }
 }
 
-/// A line of a schema: ``Index``, ``Unique``, ``Default``, ``Renamed``, ``Validate``,
+/// A line of a schema: ``Index``, ``Unique``, ``Search``, ``Default``, ``Renamed``, ``Validate``,
 /// ``Versioned``, ``BelongsTo``, ``HasMany``, ``HasOne``, ``ManyToMany`` or a hook such as
 /// ``WillSave``. Only these types conform.
 public protocol SchemaEntry<R>: Sendable {
@@ -78,6 +83,7 @@ protocol SchemaLine<R>: SchemaEntry {
 /// The declaration in one line of a schema.
 enum SchemaElement<R: Record>: Sendable {
   case index(IndexDeclaration<R>)
+  case search(SearchDeclaration<R>)
   case `default`(DefaultDeclaration<R>)
   case association([DeclaredAssociation])
   case validation(ValidationDeclaration<R>)

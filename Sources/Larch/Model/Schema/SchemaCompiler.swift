@@ -39,11 +39,13 @@ package enum SchemaCompiler {
       }
       indexes.append(index)
     }
+    let searches = try searches(
+      of: declared.searches, besides: indexes, in: name, defaults, reading)
     let program = rules.program(places: places)
     let version = try version(declared.versions, of: name)
     return CollectionSchema(
       name: name, typeName: typeName, type: type, idKind: R.ID.idKind,
-      indexes: indexes, declareDefaults: defaults.declaration(for: type),
+      indexes: indexes, searches: searches, declareDefaults: defaults.declaration(for: type),
       typed: TypedDeclarations<R>(declarations, program, version, HookProgram(declared.hooks)),
       hasHooks: !declared.hooks.isEmpty, rulesRunCode: program.runsCode,
       defaults: defaults.names, standInDefaults: defaults.standInNames,
@@ -52,6 +54,12 @@ package enum SchemaCompiler {
         let record = try coder.decode(R.self, from: bytes)
         for (number, declaration) in declarations.enumerated() where isWanted(number) {
           try declaration.forEachKey(of: record, in: &writer) { try emit(number, &$0) }
+        }
+      },
+      decodedTexts: { bytes, coder, search, emit in
+        let record = try coder.decode(R.self, from: bytes)
+        for (field, declaration) in declared.searches[search].fields.enumerated() {
+          declaration.forEachText(record) { emit(field, $0) }
         }
       },
       referencedIDs: { bytes, coder, reference, writer, emit in

@@ -13,10 +13,11 @@ extension TextQuery {
   /// A word may stand in any of the fields. A phrase stands in one field, or in one element of an array. Nil
   /// has no words. The answer is that of the same call over the values.
   ///
-  /// No index is used: Larch cuts the texts of each record that passes all other conditions into words,
-  /// without decoding the record.
+  /// A ``Search`` over the fields answers it without reading texts. Without one, Larch cuts the texts of each
+  /// record that passes all other conditions into words, without decoding the record.
   ///
-  /// - Complexity: O(*n* · *m*) in the words of a record and of the query, for each record that is tested.
+  /// - Complexity: with a ``Search``, O(*n*) in the records that have the words; else O(*n* · *m*) in the words of a
+  ///   record and of the query, for each record that is tested.
   public func matches<Root, First: SearchedText, each Text: SearchedText>(
     _ first: Field<Root, First>, _ rest: repeat Field<Root, each Text>
   ) -> Filter<Root> {

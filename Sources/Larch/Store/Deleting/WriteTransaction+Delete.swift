@@ -315,7 +315,7 @@ extension WriteTransaction {
     closeCursors()
     writer.maintainer.discard(collection)
     try collection.records.empty(in: transaction)
-    for index in collection.indexes { try index.database.empty(in: transaction) }
+    for index in collection.allIndexes { try index.database.empty(in: transaction) }
     for end in ends {
       guard let lists = end.association.lists else { continue }
       for database in [lists.forward, lists.inverse] {

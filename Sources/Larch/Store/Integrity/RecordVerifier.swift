@@ -22,7 +22,8 @@ package struct RecordVerifier: ~Copyable {
 
   package init(_ context: TransactionContext) { self.context = context }
 
-  /// Returns, for each index, the number of records whose keys cannot be determined.
+  /// Returns, for each index and then for each search, the number of records whose keys or words cannot be
+  /// determined.
   package mutating func verify(
     _ collection: CollectionHandle, into report: inout VerificationReport,
     progress: (Int) throws -> Void = { _ in }
@@ -32,6 +33,7 @@ package struct RecordVerifier: ~Copyable {
     var silent = expected
     var isEveryRecordReadable = true
     let references = references(of: collection)
+    let searches = collection.searches.isEmpty ? nil : SearchVerifier(collection, context)
     var records = try LMDBCursor(collection.records, in: transaction)
     var record = try records.first()
     while let here = record {
@@ -39,6 +41,7 @@ package struct RecordVerifier: ~Copyable {
       if report.recordCount.isMultiple(of: 1000) { try progress(report.recordCount) }
       do {
         let bytes = try RecordEnvelope.open(here.value, id: here.key, in: collection)
+        try searches?.take(bytes, id: here.key)
         let needsType: KeysUnknownWithoutType?
         do {
           needsType = try collect(of: bytes, in: collection)
@@ -96,6 +99,7 @@ package struct RecordVerifier: ~Copyable {
         }
       }
     }
+    if let searches { silent += try searches.finish(into: &report) }
     return silent
   }
 

@@ -134,7 +134,7 @@ enum ObservedText {
           + found(try filter.bounds(collection), in: collection)
       }.unique()
       if !texts.isEmpty { lines += ["changes of \(name)"] + texts }
-      for index in collection.indexes where tracker.unfiltered.contains(index.database.handle) {
+      for index in collection.allIndexes where tracker.unfiltered.contains(index.database.handle) {
         lines.append("changes of index \(index.schema.name) of \(name): any")
       }
     }

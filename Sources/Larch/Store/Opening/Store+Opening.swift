@@ -259,7 +259,7 @@ extension Store.Options {
     var result = LMDBEnvironment.Options()
     // A handle for each collection, index and list, doubled for those of an older schema.
     let databases = schema.collections.reduce(schema.associations.count * 2) {
-      $0 + 1 + $1.indexes.count
+      $0 + 1 + $1.allIndexes.count
     }
     result.maxDatabases = max(result.maxDatabases, databases * 2 + 64)
     result.isReadOnly = isReadOnly

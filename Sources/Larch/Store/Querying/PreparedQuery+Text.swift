@@ -49,7 +49,7 @@ extension Plan.Source {
     switch self {
     case .list(let scan): scan.filter === filter
     case .union(let parts), .intersection(let parts): parts.contains { $0.reads(filter) }
-    case .nothing, .records, .index: false
+    case .nothing, .records, .index, .search: false
     }
   }
 
@@ -61,7 +61,7 @@ extension Plan.Source {
       scan.bounds.contains { Conjunct($0).field.map { $0.isSame(as: field) } ?? false }
     case .union(let parts), .intersection(let parts):
       parts.contains { $0.isBounded(by: field) }
-    case .nothing, .list: false
+    case .nothing, .list, .search: false
     }
   }
 }

@@ -41,7 +41,7 @@ final class QueryTracker: ReadTracker {
     filters.append(filter)
     var trees = TreeSet()
     trees.insert(collection.records.handle)
-    for index in collection.indexes { trees.insert(index.database.handle) }
+    for index in collection.allIndexes { trees.insert(index.database.handle) }
     own = trees
     return outer
   }

@@ -91,7 +91,9 @@ extension ReadTransaction {
   ) throws -> PreparedQuery {
     if context.isTakingIn { throw TransactionContext.reentered }
     try checkToken(of: query, in: collection)
-    let planner = Planner(schema: collection.schema, usable: collection.answering)
+    let planner = Planner(
+      schema: collection.schema, usable: collection.answering,
+      searches: collection.answeringSearches)
     let statistics = IndexStatistics(collection, context)
     do {
       var answers: RelatedAnswers?
@@ -164,6 +166,10 @@ extension ReadTransaction {
         try writePending(for: index.database)
       }
     case .list(let scan): try writePending(for: RelatedRoute.lists(scan, context).0)
+    case .search(let scan):
+      if let search = collection.readySearch(scan.search) {
+        try writePending(for: search.database)
+      }
     case .union(let parts), .intersection(let parts):
       for part in parts { try writePending(for: part, in: collection) }
     }

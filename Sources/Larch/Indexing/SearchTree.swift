@@ -1,0 +1,145 @@
+/// Reads the tree of a search.
+struct SearchTree {
+  let index: IndexHandle
+  let search: SearchSchema
+  let idKind: RecordIDKind
+  let transaction: LMDBTransaction
+  /// The number of the id 0.
+  let base: UInt64
+  /// Whether records have numbers of their own, because ids are no integers.
+  let isNumbered: Bool
+
+  init(_ index: IndexHandle, _ idKind: RecordIDKind, in transaction: LMDBTransaction) throws {
+    guard let search = index.schema.search else { throw SearchBytes.damaged }
+    self.index = index
+    self.search = search
+    self.idKind = idKind
+    self.transaction = transaction
+    base = idKind.searchBase
+    isNumbered = idKind.width != 8
+  }
+
+  /// The number of a record; nil if it is in no search.
+  func number(of id: UnsafeRawBufferPointer) throws -> UInt64? {
+    if !isNumbered { return SearchKey.number(ofID: id) }
+    return try SearchNumbers.number(of: id, in: index.database, transaction)
+  }
+
+  /// Calls with the id of a record.
+  func withID<T>(
+    of number: UInt64, _ body: (UnsafeRawBufferPointer) throws -> T
+  ) throws -> T {
+    if !isNumbered { return try withUnsafeBytes(of: number.bigEndian) { try body($0) } }
+    var key = ByteBuffer(capacity: 16)
+    key.append(SearchKey.numbers)
+    key.append(bigEndian: number)
+    guard let id = try index.database.get(key.bytes, in: transaction) else {
+      throw SearchBytes.damaged
+    }
+    return try body(id)
+  }
+
+  /// One stored block.
+  struct Block {
+    let word: UnsafeRawBufferPointer
+    let first: UInt64
+    let value: UnsafeRawBufferPointer
+  }
+
+  /// Visits blocks in order until the closure returns false: from the first one whose key is not less than `start`,
+  /// as long as keys begin with `prefix`.
+  func forEachBlock(
+    from start: UnsafeRawBufferPointer, prefix: UnsafeRawBufferPointer,
+    _ body: (Block) throws -> Bool
+  ) throws {
+    var cursor = try LMDBCursor(index.database, in: transaction)
+    var entry = try cursor.seek(atOrAfter: start)
+    while let here = entry, here.key.starts(with: prefix) {
+      guard try body(block(here)) else { return }
+      entry = try cursor.next()
+    }
+  }
+
+  /// The block in an entry.
+  func block(_ entry: LMDBEntry) throws -> Block {
+    guard let (word, first) = SearchKey.parts(of: entry.key, base: base) else {
+      throw SearchBytes.damaged
+    }
+    return Block(word: word, first: first, value: entry.value)
+  }
+
+  /// Visits all postings, those of lengths first, in the order of words and records.
+  func forEachPosting(
+    _ body: (_ word: UnsafeRawBufferPointer, _ number: UInt64, _ posting: UnsafeRawBufferPointer)
+      throws -> Void
+  ) throws {
+    var block = SearchBlock()
+    var cursor = try LMDBCursor(index.database, in: transaction)
+    var entry = try cursor.first()
+    while let here = entry {
+      let head = here.key[0]
+      if head == 0 || head >= SearchKey.firstOfWord {
+        let stored = try self.block(here)
+        block.removeAll()
+        try block.append(
+          first: stored.first, stored.value, isOfLengths: stored.word.isEmpty, search)
+        for place in 0..<block.count {
+          try body(stored.word, block.numbers[place], block.posting(place))
+        }
+      }
+      entry = try cursor.next()
+    }
+  }
+}
+
+extension IndexHandle {
+  /// The number of entries of an index; of a search, the number of its records.
+  ///
+  /// - Throws: `.corrupted` if the blocks of a search cannot be read.
+  /// - Complexity: O(1); of a search, O(records / 128).
+  package func entryCount(
+    of idKind: RecordIDKind, in transaction: LMDBTransaction
+  ) throws -> Int {
+    guard schema.search != nil else {
+      return try database.statistics(in: transaction).entries
+    }
+    let tree = try SearchTree(self, idKind, in: transaction)
+    var count = 0
+    try [UInt8(0)].withUnsafeBytes { lengths in
+      try tree.forEachBlock(from: lengths, prefix: lengths) { block in
+        count += try SearchBlock.count(block.value)
+        return true
+      }
+    }
+    return count
+  }
+
+  /// Visits the words of a search in order, each with the id of every record that has it, in order.
+  ///
+  /// - Throws: `.corrupted` if the blocks cannot be read; the errors of `body`.
+  /// - Complexity: O(postings); the ids of one word are in memory at a time.
+  package func forEachWord(
+    of idKind: RecordIDKind, in transaction: LMDBTransaction,
+    _ body: (_ word: String, _ id: UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    guard schema.search != nil else { return }
+    let tree = try SearchTree(self, idKind, in: transaction)
+    var word: [UInt8] = []
+    var ids = IDList(width: idKind.width)
+    func end() throws {
+      ids.finish()
+      let text = String(decoding: word, as: UTF8.self)
+      for place in 0..<ids.count { try body(text, ids[place]) }
+      ids.removeAll()
+    }
+    try tree.forEachPosting { here, number, _ in
+      if here.isEmpty { return }
+      if !word.elementsEqual(here) {
+        try end()
+        word = [UInt8](here)
+      }
+      try tree.withID(of: number) { ids.append($0) }
+    }
+    try end()
+  }
+}

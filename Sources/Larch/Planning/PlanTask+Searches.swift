@@ -1,0 +1,65 @@
+extension PlanTask {
+  /// The searches that hold all rows: those that answer a test of words.
+  var searchCandidates: [Candidate] {
+    if searches == 0 { return [] }
+    var found: [Candidate] = []
+    for (place, conjunct) in conjuncts.enumerated() where place < IndexMatch.conjunctLimit {
+      guard case .words(let filter) = conjunct.node, let scan = searchScan(of: filter) else {
+        continue
+      }
+      found.append(candidate(scan, at: place))
+    }
+    return found
+  }
+
+  /// The scan of the search with the fewest fields that has all fields of the test, and its words.
+  private func searchScan(of filter: WordsFilter) -> Plan.SearchScan? {
+    guard filter.query.node.isBounded else { return nil }
+    let identities = filter.fields.map(\.identity)
+    var best: (scan: Plan.SearchScan, fieldCount: Int)?
+    for (number, index) in schema.searches.enumerated() where searches.hasBit(number) {
+      guard let search = index.search, filter.query.node.hasOnly(search.rules),
+        let mask = search.mask(of: identities)
+      else { continue }
+      if let best, best.fieldCount <= search.fields.count { continue }
+      best = (
+        Plan.SearchScan(search: number, filter: filter, mask: mask), search.fields.count
+      )
+    }
+    return best?.scan
+  }
+
+  private func candidate(_ scan: Plan.SearchScan, at place: Int) -> Candidate {
+    var residue: [FilterNode] = []
+    for (other, conjunct) in conjuncts.enumerated() where other != place {
+      residue.append(conjunct.node)
+    }
+    var used: UInt64 = 0
+    used.setBit(place)
+    return Candidate(
+      source: .search(scan), residue: residue, order: order(isInOrder: order.isAny),
+      isCovering: areDecidedByID(residue) && isByID && needsOnlyIDs, isInOrder: order.isAny,
+      used: used, checked: used, rangeCount: 1)
+  }
+}
+
+extension TextQuery.Node {
+  /// Whether every record that passes has one of some words, so that an index of words finds all of them.
+  var isBounded: Bool {
+    switch self {
+    case .all(let nodes): nodes.contains(where: \.isBounded)
+    case .any(let nodes): nodes.allSatisfy(\.isBounded)
+    case .not: false
+    case .phrase: true
+    }
+  }
+
+  /// Whether all words are cut by these rules.
+  func hasOnly(_ rules: WordRules) -> Bool {
+    switch self {
+    case .all(let nodes), .any(let nodes): nodes.allSatisfy { $0.hasOnly(rules) }
+    case .not(let node): node.hasOnly(rules)
+    case .phrase(let phrase): phrase.rules == rules
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+@testable import LarchInspection
+
+/// Indexes of words that were changed without the store: each fault is found and named.
+@Suite struct SearchIndexDamageTests {
+  typealias Page = SearchIndexTests.Page
+
+  private func change(
+    _ store: Store, _ body: (LMDBDatabase, LMDBTransaction) throws -> Void
+  ) throws {
+    let database = try store.read { tx throws in
+      try tx.context.collection(of: Page.self).searches[0].database
+    }
+    try store.environment.write { try body(database, $0) }
+  }
+
+  private func key(_ word: String, _ id: Int) -> [UInt8] {
+    var bytes = ByteBuffer(capacity: 64)
+    SearchKey.append(UInt64(bitPattern: Int64(id)) ^ 1 << 63, base: 1 << 63, to: &bytes)
+    return Array(word.utf8) + [0] + bytes.bytes
+  }
+
+  @Test func verificationNamesTheWordAndTheRecord() throws {
+    let store = try Store.temporary(for: Page.self, options: .quick)
+    try store.saveAll(SearchIndexTests.pages(0..<300))
+    func faults() throws -> [String] {
+      let report = try store.verify()
+      let typeless = try store.verifyWithoutTypes().report
+      #expect(typeless.faults == report.faults)
+      return report.faults.map(\.description)
+    }
+    #expect(try faults().isEmpty)
+    try change(store) { database, transaction in
+      try key("only17", 17).withUnsafeBytes {
+        _ = try database.delete($0, in: transaction)
+      }
+    }
+    #expect(
+      try faults() == [
+        "missingEntry, collection Page, index title_body_words, id 17, word \"only17\""
+      ])
+    try change(store) { database, transaction in
+      // One posting: the word is the first one of the title.
+      try key("only17", 17).withUnsafeBytes { key in
+        _ = try [UInt8](arrayLiteral: 0, 1, 0).withUnsafeBytes {
+          try database.put(key, $0, in: transaction)
+        }
+      }
+      try key("nowhere", 18).withUnsafeBytes { key in
+        _ = try [UInt8](arrayLiteral: 0, 2, 0).withUnsafeBytes {
+          try database.put(key, $0, in: transaction)
+        }
+      }
+    }
+    #expect(
+      try Set(faults()) == [
+        "missingEntry, collection Page, index title_body_words, id 17, word \"only17\", with other places",
+        "danglingEntry, collection Page, index title_body_words, id 18, word \"nowhere\"",
+      ])
+    try store.rebuild()
+    #expect(try faults().isEmpty)
+    try change(store) { database, transaction in
+      try key("only17", 17).withUnsafeBytes { key in
+        _ = try [UInt8](arrayLiteral: 5, 0).withUnsafeBytes {
+          try database.put(key, $0, in: transaction)
+        }
+      }
+    }
+    #expect(
+      try faults() == [
+        "danglingEntry, collection Page, index title_body_words, a block of words cannot be read"
+      ])
+    _ = try store.rebuildWithoutTypes()
+    #expect(try faults().isEmpty)
+  }
+
+  /// Any bytes in place of a block give an answer or a typed error, and never a trap.
+  @Test func damagedBlocksAreErrors() throws {
+    let store = try Store.temporary(for: Page.self, options: .quick)
+    let pages = SearchIndexTests.pages(0..<200)
+    try store.saveAll(pages)
+    var random = SeededGenerator(seed: 77)
+    let target = key("tree", 1)
+    let block = try store.environment.write { transaction in
+      let database = try #require(
+        try LMDBDatabase.open(
+          CatalogStorage.indexName(searchNumber(store)), in: transaction))
+      return try target.withUnsafeBytes {
+        Array(try #require(try database.get($0, in: transaction)))
+      }
+    }
+    var failures = 0
+    for _ in 0..<300 {
+      var bytes = block
+      for _ in 0..<Int.random(in: 1...4, using: &random) {
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0:
+          bytes[Int.random(in: 0..<bytes.count, using: &random)] = .random(
+            in: 0...255, using: &random)
+        case 1 where bytes.count > 2:
+          bytes.removeLast(Int.random(in: 1..<bytes.count, using: &random))
+        default: bytes.append(.random(in: 0...255, using: &random))
+        }
+      }
+      try change(store) { database, transaction in
+        try target.withUnsafeBytes { key in
+          _ = try bytes.withUnsafeBytes { try database.put(key, $0, in: transaction) }
+        }
+      }
+      for text in ["tree", "\"tree of\"", "tree -larch"] {
+        let q = TextQuery(text)
+        let error = caught { _ = try store.count(Page.where { q.matches($0.title, $0.body) }) }
+        #expect(error == nil || error?.code == .corrupted)
+        let inTitle = caught { _ = try store.ids(Page.where { q.matches($0.title) }) }
+        #expect(inTitle == nil || inTitle?.code == .corrupted)
+      }
+      let save = caught {
+        try store.write { tx in
+          var page = pages[1]
+          page.title = "tree of tree \(bytes.count)"
+          try tx.save(&page)
+          throw LarchError(.recordNotFound, "undone")
+        }
+      }
+      #expect(save?.code == .corrupted || save?.code == .recordNotFound)
+      if bytes != block, try !store.verify().isClean { failures += 1 }
+    }
+    #expect(failures > 250)
+  }
+
+  private func searchNumber(_ store: Store) throws -> UInt32 {
+    try store.read { tx throws in
+      try tx.context.collection(of: Page.self).searches[0].stored.id
+    }
+  }
+}
