@@ -30,6 +30,7 @@ struct Order: Record, Equatable {
     labels
     Index(\.amount, \.text)
     Index(\.tags)
+    Search(\.text, \.tags)
   }
 }
 
