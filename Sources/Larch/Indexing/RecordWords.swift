@@ -7,6 +7,8 @@ final class RecordWords {
   private var paths: [ObjectIdentifier: [[FieldPath]]] = [:]
   private var cutter = WordCutter(.standard)
   private var keepingCutter = WordCutter(.keepingDiacritics)
+  /// The number of records of which texts were cut.
+  private(set) var cuts = 0
   /// The texts of a field with several, in the order of their bytes.
   private var texts: [UnsafeRawBufferPointer] = []
 
@@ -42,6 +44,7 @@ final class RecordWords {
     // A handle of a search always has one.
     guard let search = index.schema.search else { return }
     list.removeAll()
+    cuts &+= 1
     var isDecided = !index.schema.isDecoded
     if isDecided {
       for (field, path) in paths(of: collection)[number].enumerated() {

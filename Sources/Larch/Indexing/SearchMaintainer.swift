@@ -11,7 +11,7 @@ final class SearchMaintainer {
   }
 
   private let context: TransactionContext
-  private let words: RecordWords
+  let words: RecordWords
   private var changes: [Words] = []
   /// By the handle of the tree; created at the first change of a search and kept for later transactions.
   private var pending: [UInt32: PendingWords] = [:]

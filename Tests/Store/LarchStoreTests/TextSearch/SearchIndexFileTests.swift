@@ -165,6 +165,49 @@ import Testing
     }
   }
 
+  struct BareTask: Record {
+    var id: Int
+    var kind: OldKind
+    static let collectionName = "OlderTask"
+  }
+  struct GrownTask: Record {
+    var id: Int
+    var kind: OldKind
+    var text: String
+    static let collectionName = "OlderTask"
+    static let schema = Schema<GrownTask> {
+      Search(\.text)
+      Default(\.text, "larch")
+    }
+  }
+  struct LaterTask: Record {
+    var id: Int
+    var kind: Kind
+    var text: String
+    static let collectionName = "OlderTask"
+    static let schema = Schema<LaterTask> {
+      Search(\.text)
+      Default(\.text, "larch")
+    }
+  }
+
+  /// The bytes do not have the text, and the type cannot decode the record: its words are found in the index.
+  @Test func wordsThatNoRecordTellsAreFoundInTheIndex() throws {
+    try withScratchPath { path in
+      try Store.using(path, BareTask.self) { store in
+        try store.saveAll((0..<200).map { BareTask(id: $0, kind: $0 == 150 ? .odd : .open) })
+      }
+      try Store.using(path, GrownTask.self) { store throws in
+        #expect(try store.count(GrownTask.where { larch.matches($0.text) }) == 200)
+      }
+      try Store.using(path, LaterTask.self) { store in
+        try store.write { tx in _ = try tx.delete(LaterTask.self, 150) }
+        #expect(try store.count(LaterTask.where { larch.matches($0.text) }) == 199)
+        #expect(try store.verify().isClean)
+      }
+    }
+  }
+
   // MARK: Observers
 
   @Test func observedResultsFollowTheIndex() async throws {

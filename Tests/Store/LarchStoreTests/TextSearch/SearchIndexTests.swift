@@ -194,16 +194,41 @@ import Testing
     #expect(try store.verify().isClean)
   }
 
+  /// Of a word in most records only the blocks are read that may have the records of a rare one.
+  @Test func rareWordsLeadToTheBlocksOfCommonOnes() throws {
+    let store = try Store.temporary(for: Page.self, options: .quick)
+    let pages = Self.pages(0..<3_000)
+    try store.saveAll(pages)
+    for text in [
+      "tree only17", "tree only2999 of", "only1 \"tree of\"", "larch (only5 OR only2500)",
+      "pine only0",
+      "larch only1499 -word7", "\"of larch\" only3", "tree only4000", "the only7 OR only2900",
+    ] {
+      let q = TextQuery(text)
+      let query = Page.where { q.matches($0.title, $0.body) }
+      #expect(
+        try store.ids(query) == pages.filter { q.matches($0.title, $0.body) }.map(\.id), "\(text)")
+    }
+    let q: TextQuery = "tree only17"
+    let text = try store.explain(
+      Page.where { q.matches($0.title, $0.body) }, counting: true, running: true
+    ).description
+    // Of twenty blocks of the common word one is read.
+    #expect(text.contains("examined 2 index entries, 0 records"), "\(text)")
+  }
+
   // MARK: Saving
 
   @Test func onlyChangedTextsAreCut() throws {
     let store = try Store.temporary(for: Page.self, options: .quick)
     try store.saveAll(Self.pages(0..<3))
+    let cuts = try store.write { tx in tx.writer.maintainer.searches.words.cuts }
     try store.write { tx in
       var page = try #require(try tx.find(Page.self, 1))
       page.year += 1
       try tx.save(&page)
       #expect(tx.writer.maintainer.searches.size == 0)
+      #expect(tx.writer.maintainer.searches.words.cuts == cuts)
       page.title += " birch"
       try tx.save(&page)
       // The new word and the lengths, each with the old posting where there was one.
