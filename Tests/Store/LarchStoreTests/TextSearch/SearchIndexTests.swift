@@ -202,6 +202,7 @@ import Testing
     for text in [
       "tree only17", "tree only2999 of", "only1 \"tree of\"", "larch (only5 OR only2500)",
       "pine only0",
+      "pine (only3 OR only704 OR only709)", "larch only8 OR only1203 tree",
       "larch only1499 -word7", "\"of larch\" only3", "tree only4000", "the only7 OR only2900",
     ] {
       let q = TextQuery(text)
@@ -218,6 +219,29 @@ import Testing
   }
 
   // MARK: Saving
+
+  @Test func aWriteReadsItsOwnWords() throws {
+    let store = try Store.temporary(for: Page.self, Letter.self, options: .quick)
+    try store.saveAll(Self.pages(0..<300))
+    try store.saveAll((0..<50).map { Letter(id: .make($0), text: "pine \($0)") })
+    let q: TextQuery = "birch"
+    let pages = Page.where { q.matches($0.title, $0.body) }
+    let letters = Letter.where { q.matches($0.text) }
+    try store.write { tx in
+      #expect(try tx.count(pages) == 0 && tx.count(letters) == 0)
+      var page = Page(id: 500, title: "birch", body: nil)
+      try tx.save(&page)
+      var letter = Letter(id: .make(60), text: "birch")
+      try tx.save(&letter)
+      #expect(try tx.ids(pages) == [500] && tx.ids(letters) == [.make(60)])
+      #expect(try tx.explain(pages).description.hasPrefix("search"))
+      page.title = "oak"
+      try tx.save(&page)
+      try tx.delete(letter)
+      #expect(try tx.ids(pages).isEmpty && tx.ids(letters).isEmpty)
+    }
+    #expect(try store.verify().isClean)
+  }
 
   @Test func onlyChangedTextsAreCut() throws {
     let store = try Store.temporary(for: Page.self, options: .quick)
