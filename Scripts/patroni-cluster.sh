@@ -25,23 +25,17 @@ etcd_pid=
 # A process and all that it made, except servers, which are in groups of their own.
 kill_tree() {
   local child
-  for child in $(ps -A -o pid=,ppid= | awk -v parent="$1" '$2 == parent { print $1 }'); do kill_tree "$child"; done
+  for child in $(children "$1"); do kill_tree "$child"; done
   kill -KILL "$1" 2>/dev/null || true
 }
-kill_server() {
-  # Patroni first, since it would start the server again.
+# Patroni first, since it would start the server again.
+kill_machine() {
   kill_tree "${patronis[$1]}"
-  local parent
-  parent=$(server_pid "$directory/$1")
-  [ -n "$parent" ] || return 0
-  # All at once: a server that loses a process first recovers, and shows commits that no standby has.
-  # shellcheck disable=SC2046
-  kill -KILL "$parent" \
-    $(ps -A -o pid=,ppid= | awk -v parent="$parent" '$2 == parent { print $1 }') 2>/dev/null || true
+  kill_server "$directory/$1"
 }
 end() {
   local server
-  for server in "${!patronis[@]}"; do kill_server "$server"; done
+  for server in "${!patronis[@]}"; do kill_machine "$server"; done
   if [ -n "$etcd_pid" ]; then kill_tree "$etcd_pid"; fi
   rm -rf "$directory"
 }
@@ -131,7 +125,7 @@ say "ready"
 killed=
 while read -r command; do
   if case $command in
-    kill) killed=$leader && kill_server "$killed" ;;
+    kill) killed=$leader && kill_machine "$killed" ;;
     promote) wait_for_leader "$killed" ;;
     rejoin) rm -f "$directory/$killed/postmaster.pid" && start_patroni "$killed" && wait_for_standbys ;;
     *) false ;;

@@ -36,20 +36,9 @@ cd "$directory"
 port() { printf '543%s' "$1"; }
 ask() { as_owner "$programs/psql" -X -A -t -q -h "$directory/s" -p "$(port "$1")" -U larch -d postgres -c "$2"; }
 
-# Kills a server and the processes that it made.
-kill_server() {
-  local parent
-  parent=$(server_pid "$directory/$1")
-  [ -n "$parent" ] || return 0
-  # Word splitting is wanted: the pids are a list.
-  # shellcheck disable=SC2046
-  kill -KILL "$parent" \
-    $(ps -A -o pid=,ppid= | awk -v parent="$parent" '$2 == parent { print $1 }') 2>/dev/null || true
-}
-
 end() {
   local server
-  for server in 1 2 3; do kill_server "$server"; done
+  for server in 1 2 3; do kill_server "$directory/$server"; done
   rm -rf "$directory"
 }
 trap end EXIT
@@ -147,7 +136,7 @@ say "ready"
 
 while read -r command; do
   if case $command in
-    kill) kill_server "$leader" && killed=$leader ;;
+    kill) kill_server "$directory/$leader" && killed=$leader ;;
     promote) promote ;;
     rejoin) make_standby "$killed" && wait_for_standbys 2 && killed= ;;
     hold) hold ;;

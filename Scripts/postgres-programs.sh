@@ -44,3 +44,17 @@ server_pid() {
   found=$(head -1 "$1/postmaster.pid" 2>/dev/null) || return 0
   case "$(ps -o args= -p "${found:-0}" 2>/dev/null) " in *" $1 "* | *"=$1 "*) printf '%s' "$found" ;; esac
 }
+
+# The processes that a process has made.
+children() { ps -A -o pid=,ppid= | awk -v parent="$1" '$2 == parent { print $1 }'; }
+
+# Kills the server of a data directory and the processes that it made, all at once: a server that loses a process
+# first recovers, and shows commits that no standby has.
+kill_server() {
+  local parent
+  parent=$(server_pid "$1")
+  [ -n "$parent" ] || return 0
+  # Word splitting is wanted: the pids are a list.
+  # shellcheck disable=SC2046
+  kill -KILL "$parent" $(children "$parent") 2>/dev/null || true
+}

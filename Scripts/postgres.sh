@@ -41,7 +41,7 @@ family() {
   pid=$(server)
   [ -n "$pid" ] || return 0
   printf '%s ' "$pid"
-  ps -A -o pid=,ppid= | awk -v parent="$pid" '$2 == parent { printf "%s ", $1 }'
+  children "$pid"
 }
 signal() {
   local pids

@@ -21,7 +21,7 @@ final class FollowingWork: @unchecked Sendable {
   /// `.follower`, or `.shared`: then this process may write the copy too.
   let role: OutboxRole
   let arrivals = Arrivals()
-  private let state: Locked<State>
+  let state: Locked<State>
   /// Signalled when the thread must end, and when it has.
   private let signal = NSCondition()
 
@@ -34,7 +34,7 @@ final class FollowingWork: @unchecked Sendable {
   /// Also used before the thread is started.
   var pasts = OtherPasts()
 
-  private struct State {
+  struct State {
     var status: Follower.Status
     var isStopping = false
     var isClosed = false
@@ -319,122 +319,5 @@ final class FollowingWork: @unchecked Sendable {
       }
     }
     pause(Self.look)
-  }
-
-  // MARK: Telling
-
-  private func noteContact(newest: LogPlace, isFollowing: Bool = true) {
-    if role == .shared { tellRiskOnce() }
-    let wasFailing = state.withLock { state in
-      state.status.lastContact = Date()
-      state.status.newestPosition = newest.position
-      if isFollowing { state.status.activity = .following }
-      defer { state.status.error = nil }
-      return state.status.error != nil
-    }
-    guard wasFailing else { return }
-    tell(
-      LogMessage(.notice, .followingResumed, "The copy follows its log again.") {
-        $0.path = environment.path
-      })
-  }
-
-  /// Says that a failover may lose commits, once. A mirror and a follower lose nothing that another machine
-  /// does not have.
-  private func tellRiskOnce() {
-    let risk = state.withLock { state -> String? in
-      guard !state.hasToldRisk, let risk = state.client?.failoverRisk else { return nil }
-      state.hasToldRisk = true
-      return risk
-    }
-    guard let risk else { return }
-    tell(
-      LogMessage(
-        .notice, .failoverMayLose,
-        "The server acknowledges commits that no other server has, so they may be lost when one takes its place; let it wait for a synchronous standby, unless its disk is on several machines."
-      ) {
-        $0.path = environment.path
-        $0.detail = "\(risk), \(serverLog.name)"
-      })
-  }
-
-  private func note(_ error: any Error, isFollowing: Bool = true) {
-    let error =
-      error as? LarchError
-      ?? LarchError(.storage, "The copy cannot follow its log.", underlying: error)
-    let isNew = state.withLock { state in
-      if isFollowing { state.status.activity = .interrupted }
-      defer { state.status.error = error }
-      return state.status.error?.code != error.code
-    }
-    // A server may be away for days: one message says so.
-    guard isNew else { return }
-    tell(
-      LogMessage(
-        .warning, .followingInterrupted,
-        "The copy cannot follow its log; it can be read, and the next attempt comes by itself."
-      ) {
-        $0.path = environment.path
-        $0.detail = "\(error)"
-      })
-  }
-
-  func tell(_ message: LogMessage) { options.log?(message) }
-
-  // MARK: Waiting and asking
-
-  /// The newest place of the log, by a question to the server.
-  func newestPlace() throws -> LogPlace {
-    let client: any SharedLog = try state.withLock { state in
-      if let known = state.questions { return known }
-      if state.isClosed { throw LarchError.closed(environment.path) }
-      let made = try serverLog.open()
-      state.questions = made
-      return made
-    }
-    guard let head = try client.head() else { throw FollowedCopy.nothingThere(serverLog.name) }
-    state.withLock { state in
-      state.status.lastContact = Date()
-      state.status.newestPosition = max(state.status.newestPosition ?? 0, head.newest.position)
-    }
-    return head.newest
-  }
-
-  /// The same on a thread of its own: the question waits for the server.
-  nonisolated(nonsending) func newestPlace() async throws -> LogPlace {
-    try await BlockingWork.run { try self.newestPlace() }
-  }
-
-  func wait(for place: LogPlace, _ limit: Duration) throws {
-    let outcome = arrivals.outcome(of: place)
-    try check(outcome ?? arrivals.wait(for: place, seconds: limit.inSeconds))
-  }
-
-  nonisolated(nonsending) func wait(for place: LogPlace, _ limit: Duration) async throws {
-    if let outcome = arrivals.outcome(of: place) { return try check(outcome) }
-    try check(await arrivals.wait(for: place, seconds: limit.inSeconds))
-  }
-
-  private func check(_ outcome: Arrivals.Outcome) throws {
-    switch outcome {
-    case .arrived: return
-    case .cancelled: throw CancellationError()
-    case .closed: throw LarchError.closed(environment.path)
-    case .lost:
-      throw LarchError(
-        .diverged,
-        "The commit was lost with the server or the writer that had it; read again without it."
-      ) { $0.path = environment.path }
-    case .timedOut:
-      let status = status
-      throw LarchError(
-        .unavailable,
-        "The copy did not get the commit in time; read what it has, or wait longer.",
-        underlying: status.error
-      ) {
-        $0.path = environment.path
-        $0.detail = "\(status)"
-      }
-    }
   }
 }
