@@ -68,7 +68,7 @@ let tests: [(folder: String, targets: [Tests])] = [
     [
       ("LarchRuntimeTests", [], []),
       ("LarchLMDBTests", ["LarchChild", "CLMDB"], []),
-      ("LarchKeyTests", [], []),
+      ("LarchKeyTests", [], ["Recorded"]),
       ("LarchCodingTests", [], []),
       ("LarchMemberwiseTests", ["LarchSourceScan"], []),
       ("LarchSourceScanTests", ["LarchSourceScan"], []),

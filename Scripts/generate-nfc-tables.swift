@@ -1,6 +1,6 @@
 // Prints Sources/Larch/Key/NFCTables.swift from the Unicode data of this machine's Swift:
 //
-//   swiftc -O Scripts/generate-nfc-tables.swift -o /tmp/generate && /tmp/generate > <the file>
+//   Scripts/generate.sh nfc-tables > Sources/Larch/Key/NFCTables.swift
 //
 // Keys in files were made with these tables, so a newer Unicode version is a decision for a
 // format version, not something to take along with a new compiler.
@@ -25,20 +25,6 @@ for value in UInt32(0)...0x10FFFF {
   decomposed.append((value, to, isComposable))
   if to.count > 1, isComposable || decompositions[to] == nil { decompositions[to] = value }
 }
-
-/// Digits of five bits, the lowest first; the sixth bit says that more follow.
-func digits(_ number: UInt32) -> String {
-  var rest = number
-  var text = ""
-  repeat {
-    let digit = rest & 31
-    rest >>= 5
-    text.unicodeScalars.append(Unicode.Scalar(UInt8(48 + digit + (rest == 0 ? 0 : 32))))
-  } while rest != 0
-  return text
-}
-
-func zigzag(_ number: Int) -> UInt32 { UInt32(number < 0 ? -number * 2 - 1 : number * 2) }
 
 var classText = ""
 var previous: UInt32 = 0
@@ -72,16 +58,6 @@ for (scalar, to, isComposable) in decomposed {
     stepText += digits(first) + digits(zigzag(Int(to.last!) - 0x300))
   }
   previous = scalar
-}
-
-func lines(_ text: String) -> String {
-  var result = ""
-  var rest = Substring(text)
-  while !rest.isEmpty {
-    result += "    " + rest.prefix(94) + "\n"
-    rest = rest.dropFirst(94)
-  }
-  return result
 }
 
 print(

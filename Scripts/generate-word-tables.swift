@@ -1,6 +1,6 @@
-// Prints Sources/Larch/Text/WordTables.swift from the Unicode data of this machine's Swift:
+// Prints Sources/Larch/Key/WordTables.swift from the Unicode data of this machine's Swift:
 //
-//   swiftc -O Scripts/generate-word-tables.swift -o /tmp/generate && /tmp/generate > <the file>
+//   Scripts/generate.sh word-tables > Sources/Larch/Key/WordTables.swift
 //
 // Word indexes in files are made with these tables, so a newer Unicode version is a new version of
 // `WordRules`, not something to take along with a new compiler.
@@ -92,20 +92,6 @@ for value in UInt32(0)...0x10FFFF {
   if to != [value] { folds.append((value, to)) }
 }
 
-/// Digits of five bits, the lowest first; the sixth bit says that more follow.
-func digits(_ number: UInt32) -> String {
-  var rest = number
-  var text = ""
-  repeat {
-    let digit = rest & 31
-    rest >>= 5
-    text.unicodeScalars.append(Unicode.Scalar(UInt8(48 + digit + (rest == 0 ? 0 : 32))))
-  } while rest != 0
-  return text
-}
-
-func zigzag(_ number: Int) -> UInt32 { UInt32(number < 0 ? -number * 2 - 1 : number * 2) }
-
 var roleText = ""
 var previous: UInt32 = 0
 let sorted = roles.keys.sorted()
@@ -127,16 +113,6 @@ for (scalar, to) in folds {
   foldText += digits((scalar - previous) * 4 + UInt32(to.count))
   for part in to { foldText += digits(zigzag(Int(part) - Int(scalar))) }
   previous = scalar
-}
-
-func lines(_ text: String) -> String {
-  var result = ""
-  var rest = Substring(text)
-  while !rest.isEmpty {
-    result += "    " + rest.prefix(94) + "\n"
-    rest = rest.dropFirst(94)
-  }
-  return result
 }
 
 print(

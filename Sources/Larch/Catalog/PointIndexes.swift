@@ -9,18 +9,18 @@ final class PointIndexes {
     let index: IndexHandle?
     /// Writes the keys: a `KeyCoding` of the values of the key path.
     fileprivate let coding: _Witness
-    /// Whether the field is unique only by an index that ignores case.
-    fileprivate let isFolded: Bool
+    /// The form of the texts in the index by which alone the field is unique, such as lower case.
+    fileprivate let textForm: TextForm
 
     fileprivate init(
       _ keyPath: AnyKeyPath, _ collection: CollectionHandle, _ index: IndexHandle?,
-      _ coding: _Witness, isFolded: Bool
+      _ coding: _Witness, _ textForm: TextForm
     ) {
       self.keyPath = keyPath
       self.collection = ObjectIdentifier(collection)
       self.index = index
       self.coding = coding
-      self.isFolded = isFolded
+      self.textForm = textForm
     }
 
     /// Writes the key of a value of the field.
@@ -47,12 +47,12 @@ final class PointIndexes {
     return lookUp(keyPath, collection)
   }
 
-  /// Whether a look-up by the field ignores case, because its unique index does. The declarations
-  /// decide, not the built indexes.
-  func isFolded<R: Record, Value: IndexKey>(
+  /// The form of texts in which a look-up by the field compares, because its unique index does. The
+  /// declarations decide, not the built indexes.
+  func textForm<R: Record, Value: IndexKey>(
     _ keyPath: KeyPath<R, Value>, in collection: CollectionHandle
-  ) -> Bool {
-    entry(of: keyPath, in: collection).isFolded
+  ) -> TextForm {
+    entry(of: keyPath, in: collection).textForm
   }
 
   /// Whether the field is declared unique by itself, but its index does not have all records yet.
@@ -62,7 +62,7 @@ final class PointIndexes {
     let field = FieldIdentity(keyPath, FieldNaming.storedPath(of: keyPath))
     return collection.indexes.contains {
       !$0.isReady && $0.schema.isUnique
-        && $0.schema.isAlone(field, Value.keyCoding.form, isFolded: false)
+        && $0.schema.isAlone(field, Value.keyCoding.form) && !$0.schema.fields[0].isFolded
     }
   }
 
@@ -78,16 +78,16 @@ final class PointIndexes {
     let coding = Value.keyCoding
     let field = FieldIdentity(keyPath, FieldNaming.storedPath(of: keyPath))
     let unique = collection.schema.indexes.filter(\.isUnique)
-    let isFolded =
-      unique.contains { $0.isAlone(field, coding.form, isFolded: true) }
-      && !unique.contains { $0.isAlone(field, coding.form, isFolded: false) }
+    let forms = unique.filter { $0.isAlone(field, coding.form) }.map { $0.fields[0].textForm }
+    // The one that tells more texts apart, if there are several.
+    let textForm = forms.min { $0.code < $1.code } ?? .exact
     let fitting = collection.indexes.filter {
-      $0.isReady && $0.schema.isAlone(field, coding.form, isFolded: false)
+      $0.isReady && $0.schema.isAlone(field, coding.form) && !$0.schema.fields[0].isFolded
     }
     let entry = Entry(
       keyPath, collection,
-      isFolded ? nil : fitting.first { $0.schema.isUnique } ?? fitting.first,
-      coding, isFolded: isFolded)
+      textForm.isFolded ? nil : fitting.first { $0.schema.isUnique } ?? fitting.first,
+      coding, textForm)
     if known.count >= PointIndexes.limit { known = [:] }
     known[identity] = entry
     last = entry
@@ -97,10 +97,9 @@ final class PointIndexes {
 
 extension IndexSchema {
   /// Whether this is an index over one field alone, with a key for every record.
-  fileprivate func isAlone(_ field: FieldIdentity, _ form: KeyForm, isFolded: Bool) -> Bool {
+  fileprivate func isAlone(_ field: FieldIdentity, _ form: KeyForm) -> Bool {
     guard !isPartial, fields.count == 1 else { return false }
     let part = fields[0]
-    return part.identity == field && part.form == form && part.isFolded == isFolded
-      && !part.isMultiple
+    return part.identity == field && part.form == form && !part.isMultiple
   }
 }

@@ -140,7 +140,7 @@ extension IndexFieldSchema {
       storedPath: path, optionalNames: isMarked ? [] : optional,
       mayHaveDefault: definition.hasDefault && optional.first != true,
       identity: path.map { .stored($0) } ?? .computed(\RecordStandIn.id), form: form,
-      isMultiple: field.isMultiple, isFolded: field.isFolded)
+      isMultiple: field.isMultiple, textForm: field.textForm)
   }
 }
 

@@ -15,8 +15,8 @@ extension KeyWriter {
       return true
     case .value(let kind, let bytes):
       if step.pointee.isOptional { appendPresent() }
-      foldsCase = step.pointee.isFolded
-      defer { foldsCase = false }
+      textForm = step.pointee.textForm
+      defer { textForm = .exact }
       return append(bytes, stored: kind, as: step.pointee.primitive, isLast: isLast)
     }
   }

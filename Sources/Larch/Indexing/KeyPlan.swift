@@ -8,17 +8,17 @@ final class KeyPlan {
     let primitive: KeyForm.Primitive
     let isOptional: Bool
     let isMultiple: Bool
-    let isFolded: Bool
+    let textForm: TextForm
 
     init(
       path: FieldPath, primitive: KeyForm.Primitive, isOptional: Bool, isMultiple: Bool,
-      isFolded: Bool
+      textForm: TextForm
     ) {
       self.path = .passUnretained(path)
       self.primitive = primitive
       self.isOptional = isOptional
       self.isMultiple = isMultiple
-      self.isFolded = isFolded
+      self.textForm = textForm
     }
 
     /// The value of the field in the record.
@@ -53,7 +53,7 @@ final class KeyPlan {
           to: Step(
             path: step.path, primitive: step.primitive,
             isOptional: step.field.form.isOptional,
-            isMultiple: step.field.isMultiple, isFolded: step.field.isFolded))
+            isMultiple: step.field.isMultiple, textForm: step.field.textForm))
         place += 1
       }
     }

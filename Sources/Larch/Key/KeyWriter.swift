@@ -39,13 +39,15 @@ public struct KeyWriter: ~Copyable {
   /// Whether a component was nil, or NaN, since the last `clear`: such a key never conflicts with
   /// another.
   private(set) var hasNil = false
-  /// Whether strings are written in lower case, for indexes that ignore case.
-  var foldsCase = false
+  /// The form in which strings are written.
+  var textForm = TextForm.exact
   private var buffer = NFCBuffer()
   /// All appended values in full, each with its length, if requested: they distinguish values whose
   /// cut keys are equal.
   private var whole: [UInt8] = []
   private let keepsWhole: Bool
+  /// Made for the first text of a collation.
+  private var collationKeys: CollationKeys?
 
   // A whole id, or a key at its limit followed by the longest component.
   private static let capacity = 768
@@ -57,7 +59,7 @@ public struct KeyWriter: ~Copyable {
 
   deinit { base.deallocate() }
 
-  /// Begins a new key. `foldsCase` stays.
+  /// Begins a new key. `textForm` stays.
   package mutating func clear() {
     count = 0
     end = Self.keyLimit
@@ -194,25 +196,33 @@ public struct KeyWriter: ~Copyable {
 
   /// Text in UTF-8, which need not be in normal form.
   mutating func append(stringUTF8 utf8: UnsafeRawBufferPointer, isLast: Bool) {
-    if foldsCase { return append(foldedStringUTF8: utf8, isLast: isLast) }
+    if textForm.isFolded { return append(foldedStringUTF8: utf8, isLast: isLast, isEnded: true) }
     append(unfolded: utf8, isLast: isLast, isEnded: true)
   }
 
-  /// Text in the form of `foldedForIndex`.
-  mutating func append(foldedStringUTF8 utf8: UnsafeRawBufferPointer, isLast: Bool) {
-    var folded = NFC.foldedForIndex(String(decoding: utf8, as: UTF8.self))
+  /// Text in the form of an index that does not have the texts themselves.
+  @inline(never)
+  private mutating func append(
+    foldedStringUTF8 utf8: UnsafeRawBufferPointer, isLast: Bool, isEnded: Bool
+  ) {
+    if let collation = textForm.collation {
+      let keys = collationKeys ?? CollationKeys()
+      collationKeys = keys
+      let limit = keepsWhole ? .max : Self.componentLimit
+      let key = keys.key(of: utf8, collation, limit: limit)
+      if keepsWhole { keep(key, isVariable: true) }
+      return append(payload: key, isLast: isLast, isEnded: isEnded)
+    }
+    var folded = textForm.folded(String(decoding: utf8, as: UTF8.self))
     folded.withUTF8 {
-      append(unfolded: UnsafeRawBufferPointer($0), isLast: isLast, isEnded: true)
+      append(unfolded: UnsafeRawBufferPointer($0), isLast: isLast, isEnded: isEnded)
     }
   }
 
   /// Writes the beginning of the keys of all strings with this prefix.
   mutating func append(stringPrefixUTF8 utf8: UnsafeRawBufferPointer, isLast: Bool) {
-    guard foldsCase else { return append(unfolded: utf8, isLast: isLast, isEnded: false) }
-    var folded = NFC.foldedForIndex(String(decoding: utf8, as: UTF8.self))
-    folded.withUTF8 {
-      append(unfolded: UnsafeRawBufferPointer($0), isLast: isLast, isEnded: false)
-    }
+    if textForm.isFolded { return append(foldedStringUTF8: utf8, isLast: isLast, isEnded: false) }
+    append(unfolded: utf8, isLast: isLast, isEnded: false)
   }
 
   mutating func append(data: UnsafeRawBufferPointer, isLast: Bool) {

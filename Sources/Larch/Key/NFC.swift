@@ -72,6 +72,32 @@ enum NFC {
   }
 }
 
+extension NFC {
+  /// The form of `foldedForIndex`, with full case folding and without the marks of Latin, Greek and Cyrillic
+  /// letters: the rules of words, for a whole text.
+  static func foldedWithoutMarks(_ text: String) -> String {
+    let lower = foldedForIndex(text)
+    if lower.utf8.allSatisfy({ $0 < 0x80 }) { return lower }
+    let data = WordData.of(keepsMarks: false)
+    var folded = String.UnicodeScalarView()
+    var dropsMarks = false
+    for scalar in lower.unicodeScalars {
+      let entry = data.entry(of: scalar.value)
+      if entry.role == .mark {
+        if dropsMarks { continue }
+      } else if entry.role != .ignored {
+        // A joiner between a letter and its mark is no letter.
+        dropsMarks = entry.losesMarks
+      }
+      data.forEachFolded(scalar.value, entry) { value in
+        // The tables have scalars alone.
+        if let scalar = Unicode.Scalar(value) { folded.append(scalar) }
+      }
+    }
+    return String(decoding: normalized(String(folded)), as: UTF8.self)
+  }
+}
+
 /// The only order of strings in Larch: that of their NFC bytes. Negative, zero or positive.
 ///
 /// Index, filter, sort, minimum and maximum all use it. It is Swift's order, except for the few

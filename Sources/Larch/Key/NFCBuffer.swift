@@ -55,6 +55,24 @@ struct NFCBuffer: ~Copyable {
     }
   }
 
+  /// The canonical decomposition of UTF-8, its marks sorted: the class of each scalar in the top byte, the
+  /// scalar in the lowest 21 bits. Valid until the next call. Invalid UTF-8 becomes U+FFFD.
+  mutating func decompose(_ utf8: UnsafeRawBufferPointer) -> [UInt64] {
+    let data = NFCData.shared
+    segment.removeAll(keepingCapacity: true)
+    var source = utf8.makeIterator()
+    var decoder = UTF8()
+    decoding: while true {
+      switch decoder.decode(&source) {
+      case .scalarValue(let value): decompose(value.value, data)
+      case .emptyInput: break decoding
+      case .error: segment.append(0xFFFD)
+      }
+    }
+    sortMarks()
+    return segment
+  }
+
   private mutating func flush(_ isNormal: Bool, _ data: NFCData) {
     if !isNormal { normalizeSegment(data) }
     for entry in segment { write(UInt32(truncatingIfNeeded: entry) & 0x1F_FFFF) }
@@ -72,15 +90,16 @@ struct NFCBuffer: ~Copyable {
 
   private mutating func decompose(_ source: UnsafeMutableBufferPointer<UInt64>, _ data: NFCData) {
     segment.removeAll(keepingCapacity: true)
-    for entry in source {
-      let scalar = UInt32(truncatingIfNeeded: entry)
-      if Hangul.syllables.contains(scalar) {
-        Hangul.forEachDecomposed(scalar) { segment.append(UInt64($0)) }
-      } else if data.properties(of: scalar).decomposes {
-        data.forEachDecomposed(scalar) { appendClassified($0, data) }
-      } else {
-        appendClassified(scalar, data)
-      }
+    for entry in source { decompose(UInt32(truncatingIfNeeded: entry), data) }
+  }
+
+  private mutating func decompose(_ scalar: UInt32, _ data: NFCData) {
+    if Hangul.syllables.contains(scalar) {
+      Hangul.forEachDecomposed(scalar) { segment.append(UInt64($0)) }
+    } else if data.properties(of: scalar).decomposes {
+      data.forEachDecomposed(scalar) { appendClassified($0, data) }
+    } else {
+      appendClassified(scalar, data)
     }
   }
 

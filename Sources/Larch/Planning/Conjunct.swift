@@ -14,15 +14,15 @@ struct Conjunct {
     case none
     /// The field equals one of this number of constants.
     case points(Int)
-    /// The field equals one constant, ignoring case.
-    case foldedPoint
+    /// The field equals one constant in a form such as lower case.
+    case foldedPoint(TextForm)
     /// The field is between constants.
     case range
     /// The field is not nil.
     case present
     /// The field begins with a constant; other texts may be in the range too.
     case prefix
-    case foldedPrefix
+    case foldedPrefix(TextForm)
     /// A disjunction of these.
     case several
   }
@@ -58,10 +58,10 @@ struct Conjunct {
     case .within: .range
     case .text(let text):
       switch text.kind {
-      case .equal: text.ignoresCase ? .foldedPoint : .points(1)
-      case .hasPrefix: text.ignoresCase ? .foldedPrefix : .prefix
+      case .equal: text.textForm.isFolded ? .foldedPoint(text.textForm) : .points(1)
+      case .hasPrefix: text.textForm.isFolded ? .foldedPrefix(text.textForm) : .prefix
       case .like where text.pattern?.prefix.isEmpty == false:
-        text.ignoresCase ? .foldedPrefix : .prefix
+        text.textForm.isFolded ? .foldedPrefix(text.textForm) : .prefix
       case .hasSuffix, .contains, .like: .none
       }
     }
@@ -94,11 +94,13 @@ struct Conjunct {
     switch shape {
     case .none: return .none
     case .points(let count): return .points(count)
-    case .foldedPoint: return component.isFolded ? .points(1) : .none
+    case .foldedPoint(let form): return component.textForm.covers(form) ? .points(1) : .none
     // Folded texts have another order than the texts.
     case .range, .several: return component.isFolded ? .none : .range
-    case .present, .prefix: return .range
-    case .foldedPrefix: return component.isFolded ? .range : .none
+    case .present: return .range
+    // The sort key of a text does not begin with those of its beginnings.
+    case .prefix: return component.textForm.isCollated ? .none : .range
+    case .foldedPrefix(let form): return component.textForm.covers(form) ? .range : .none
     }
   }
 
@@ -116,7 +118,7 @@ struct Conjunct {
       case .within(let lower, let upper):
         // One of several values may be NaN, which no bound can show.
         component.form.isSingle && (!component.isFolded || (lower == nil && upper == nil))
-      case .text(let text): text.kind == .equal && text.ignoresCase && component.isFolded
+      case .text(let text): text.kind == .equal && text.textForm == component.textForm
       }
     case .any(let nodes): nodes.allSatisfy { isExact($0, for: component) }
     case .not: true
@@ -151,7 +153,7 @@ extension IndexSchema {
   func component(for filter: FieldFilter) -> Int? {
     fields.firstIndex { component in
       component.form.isSingle && !component.isMultiple && component.holds(filter.field)
-        && (!component.isFolded || filter.test.ignoresCase)
+        && (!component.isFolded || filter.test.isDecided(by: component.textForm))
     }
   }
 
@@ -167,12 +169,12 @@ extension IndexSchema {
 }
 
 extension FieldTest {
-  /// Whether a text and its lower-case form give the same result.
-  fileprivate var ignoresCase: Bool {
+  /// Whether the keys of an index of the form give the same result as the texts.
+  func isDecided(by form: TextForm) -> Bool {
     switch self {
     case .equal(let values): KeyValue.isNil(values)
     case .within(nil, nil): true
-    case .text(let text): text.ignoresCase
+    case .text(let text): text.textForm == form
     case .oneOf, .within: false
     }
   }

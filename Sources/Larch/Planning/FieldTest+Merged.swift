@@ -43,7 +43,7 @@ extension FieldTest {
 
   private static func merged(_ first: TextTest, _ second: TextTest) -> Merged {
     guard first.kind == .hasPrefix, second.kind == .hasPrefix,
-      first.ignoresCase == second.ignoresCase
+      first.textForm == second.textForm
     else { return .two }
     // A text with a prefix also begins with the bytes of its normal form.
     let a = first.prefixBytes
@@ -74,6 +74,6 @@ extension FieldTest {
 
 extension TextTest {
   fileprivate var prefixBytes: [UInt8] {
-    NFC.normalized(ignoresCase ? NFC.foldedForIndex(text) : text)
+    NFC.normalized(textForm.folded(text))
   }
 }

@@ -234,7 +234,7 @@ extension FieldFilter {
       guard lower.isIncluded, upper.isIncluded else { return .never }
       return .field(FieldFilter(field, .equal(lower.values)))
     case .text(let text):
-      if text.kind == .equal, !text.ignoresCase {
+      if text.kind == .equal, !text.textForm.isFolded {
         return .field(FieldFilter(field, .equal([.string(text.text)])))
       }
       guard text.text.isEmpty, text.kind == .hasPrefix || text.kind == .hasSuffix else {

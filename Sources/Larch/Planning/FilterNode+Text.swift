@@ -131,7 +131,7 @@ extension TextTest {
       case .contains: "contains"
       case .like: "like"
       }
-    let options = ignoresCase ? ", options: .caseInsensitive" : ""
+    let options = textForm.option.map { ", options: " + $0 } ?? ""
     return "\(name).\(call)(\(PlanText.value(.string(text)))\(options))"
   }
 }

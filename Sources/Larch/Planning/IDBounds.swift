@@ -44,7 +44,7 @@ enum IDBounds {
       }
       return range.isEmpty ? [] : [range]
     case .text(let text):
-      guard kind == .string, !text.ignoresCase else { return nil }
+      guard kind == .string, !text.textForm.isFolded else { return nil }
       switch text.kind {
       case .equal: return points([[.string(text.text)]], kind)
       case .hasPrefix: return beginning(with: text.text)

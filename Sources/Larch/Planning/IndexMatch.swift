@@ -83,7 +83,7 @@ struct IndexMatch: Sendable {
       for (place, term) in terms.enumerated() {
         let component = index.fields[singleCount + place]
         guard term.descends == terms[0].descends, component.holds(term.field),
-          component.isFolded == term.ignoresCase, !component.hasNestedOptionals
+          component.textForm == term.textForm, !component.hasNestedOptionals
         else { return false }
       }
       return !index.hasMultiple

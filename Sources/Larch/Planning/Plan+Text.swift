@@ -116,7 +116,7 @@ extension Plan.Groups {
 extension OrderTerm {
   /// Its text in plans.
   var text: String {
-    field.name + (ignoresCase ? " ignoring case" : "") + (descends ? " descending" : "")
+    field.name + textForm.words + (descends ? " descending" : "")
   }
 }
 
@@ -232,7 +232,8 @@ private struct BoundsText {
       }
       var texts: [String] = []
       for value in values.prefix(BoundsText.limit) {
-        let text = PlanText.value(index.fields[place].isFolded ? value.map(\.folded) : value)
+        let form = index.fields[place].textForm
+        let text = PlanText.value(form.isFolded ? value.map { $0.folded(form) } : value)
         if !texts.contains(text) { texts.append(text) }
       }
       var longer: [[String]] = []
@@ -259,8 +260,8 @@ private struct BoundsText {
       case .text(let text):
         let beginning = KeyValue.string(
           text.kind == .like ? text.pattern?.prefix ?? "" : text.wanted)
-        let isFolded = index.fields[prefix.count].isFolded
-        return key(prefix + [PlanText.value(isFolded ? beginning.folded : beginning) + "*"])
+        let form = index.fields[prefix.count].textForm
+        return key(prefix + [PlanText.value(beginning.folded(form)) + "*"])
       case .equal, .oneOf, .within: break
       }
     }
@@ -286,9 +287,9 @@ private struct BoundsText {
 }
 
 extension KeyValue {
-  /// In the form of an index that ignores case.
-  fileprivate var folded: KeyValue {
-    if case .string(let text) = self { return .string(NFC.foldedForIndex(text)) }
+  /// In the form of an index.
+  fileprivate func folded(_ form: TextForm) -> KeyValue {
+    if case .string(let text) = self { return .string(form.folded(text)) }
     return self
   }
 }

@@ -383,7 +383,7 @@ extension PlanTask {
     guard case .terms(let terms, _) = order else { return false }
     return terms.allSatisfy { term in
       index.fields.contains {
-        $0.form.isSingle && !$0.isMultiple && $0.isFolded == term.ignoresCase
+        $0.form.isSingle && !$0.isMultiple && $0.textForm == term.textForm
           && $0.holds(term.field)
       }
     }

@@ -77,7 +77,7 @@ struct Planner {
       throw LarchError(
         .invalidQuery, "A limit or an offset is negative; use 0 or more.")
     }
-    for term in query.order { if let error = term.field.error { throw error } }
+    for term in query.order { if let error = term.error { throw error } }
   }
 }
 
@@ -134,13 +134,13 @@ struct PlanTask {
     var idsDescend = query.idsDescend
     var kept: [Int] = []
     for (place, term) in query.order.enumerated() {
-      if term.field.identity == .id, !term.ignoresCase {
+      if term.field.identity == .id, !term.textForm.isFolded {
         // No two records have the same id, so later terms do not matter.
         idsDescend = term.descends
         break
       }
       let isRepeated = kept.contains {
-        query.order[$0].ignoresCase == term.ignoresCase
+        query.order[$0].textForm == term.textForm
           && query.order[$0].field.isSame(as: term.field)
       }
       if isRepeated { continue }

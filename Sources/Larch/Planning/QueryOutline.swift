@@ -104,7 +104,7 @@ struct QueryOutline {
 
 extension OrderTerm {
   fileprivate func isSame(as other: OrderTerm) -> Bool {
-    field === other.field && descends == other.descends && ignoresCase == other.ignoresCase
+    field === other.field && descends == other.descends && textForm == other.textForm
   }
 }
 

@@ -56,7 +56,7 @@ struct ScanBounds: ~Copyable {
 
   private mutating func append(_ values: [KeyValue], at place: Int) -> Bool {
     let component = index.fields[place]
-    writer.foldsCase = component.isFolded
+    writer.textForm = component.textForm
     return writer.append(
       values, as: component.form, isLast: place == index.fields.count - 1)
   }
@@ -135,7 +135,7 @@ struct ScanBounds: ~Copyable {
     }
     let mark = writer.mark
     if component.form.isOptional { writer.appendPresent() }
-    writer.foldsCase = component.isFolded
+    writer.textForm = component.textForm
     var text = test.kind == .like ? test.pattern?.prefix ?? "" : test.wanted
     text.withUTF8 {
       writer.append(

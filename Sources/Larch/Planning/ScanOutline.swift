@@ -214,7 +214,7 @@ extension KeyRange {
     func append(_ values: [KeyValue], _ writer: inout KeyWriter) -> Bool {
       guard place < index.fields.count else { return false }
       let component = index.fields[place]
-      writer.foldsCase = component.isFolded
+      writer.textForm = component.textForm
       place += 1
       return writer.append(values, as: component.form, isLast: place == index.fields.count)
     }

@@ -33,7 +33,7 @@ struct TestKind: Equatable, Sendable {
       // A pattern bounds a scan by the text before its first wild card, if there is one.
       case .like: kind = text.pattern?.prefix.isEmpty == false ? 4 : 5
       }
-      code = 32 | kind << 8 | (text.ignoresCase ? 1 : 0)
+      code = 32 | kind << 8 | UInt32(text.textForm.code)
     }
   }
 

@@ -61,7 +61,7 @@ struct WordCutter: ~Copyable {
         place = appendASCII(source, from: place, to: length)
         state.take(ascii: source[place &- 1], losesMarks: !rules.keepsMarks)
       } else {
-        let data = WordData.of(rules)
+        let data = WordData.of(keepsMarks: rules.keepsMarks)
         let (scalar, width) = decode(source + place, length &- place)
         let entry = data.entry(of: scalar)
         switch entry.role {
@@ -175,7 +175,7 @@ struct WordCutter: ~Copyable {
 
   /// Folds the normal form of a word. The result is in normal form too.
   private mutating func foldNormalized(_ source: UnsafeRawBufferPointer) {
-    let data = WordData.of(rules)
+    let data = WordData.of(keepsMarks: rules.keepsMarks)
     normal.normalize(source)
     refolded.removeAll()
     var losesMarks = false

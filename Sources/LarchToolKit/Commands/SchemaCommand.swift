@@ -184,15 +184,20 @@ extension IndexDefinition {
 
 extension IndexDefinition.Field {
   fileprivate var text: String {
-    let marks = (isMultiple ? "[]" : "") + (isFolded ? "~" : "") + (isCustom ? "=" : "")
-    return marks + (path?.joined(separator: ".") ?? "()")
+    let isLower = textForm == .caseInsensitive
+    let marks = (isMultiple ? "[]" : "") + (isLower ? "~" : "") + (isCustom ? "=" : "")
+    let form = isLower ? "" : isFormKnown ? textForm.words : " in an unknown form"
+    return marks + (path?.joined(separator: ".") ?? "()") + form
   }
 
   fileprivate var json: JSON {
     [
       "path": path.map { .array($0.map { .string($0) }) } ?? .null,
       "kind": .string(optional: kind), "isMultiple": .bool(isMultiple),
-      "isCaseInsensitive": .bool(isFolded),
+      "isCaseInsensitive": .bool(
+        textForm == .caseInsensitive || textForm == .caseAndDiacriticInsensitive),
+      "isDiacriticInsensitive": .bool(textForm == .caseAndDiacriticInsensitive),
+      "collation": .string(optional: textForm.collation?.name),
     ]
   }
 }

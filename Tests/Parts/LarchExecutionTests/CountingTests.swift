@@ -96,7 +96,7 @@ import Testing
   @Test func `The first rows of an order keep and read only as many records`() throws {
     var random = SeededGenerator(seed: 74)
     let samples = try SampleStore(count: 300, &random)
-    let age = OrderTerm(field: SampleField.age, descends: true, ignoresCase: false)
+    let age = OrderTerm(field: SampleField.age, descends: true)
     // The keys have the order, so only the returned records are read.
     let sorted = Plan(
       source: .index(scan(Sample.Place.cityAge)), residue: [],

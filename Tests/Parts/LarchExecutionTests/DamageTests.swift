@@ -62,9 +62,9 @@ import Testing
       }
     }
     let no = FilterNode.field(FieldFilter(SampleField.age, .equal([.signed(1000)])))
-    let term = OrderTerm(field: SampleField.name, descends: false, ignoresCase: false)
+    let term = OrderTerm(field: SampleField.name, descends: false)
     let sorted = Plan.RowOrder.sorted([term], idsDescend: false)
-    let number = OrderTerm(field: SampleField.score, descends: false, ignoresCase: false)
+    let number = OrderTerm(field: SampleField.score, descends: false)
     let everything = Plan.Source.records([.everything])
     #expect(code(samples, plan(everything)) == .checksumMismatch)
     // Its age does not match, so it is skipped without reading the rest.
@@ -135,7 +135,7 @@ import Testing
       settings.budget = 256
       settings.makeSpillFile = { SpillFile(descriptor: open("/dev/full", O_RDWR | O_CLOEXEC)) }
       for field in [SampleField.name as FieldReference, SampleField.score] {
-        let term = OrderTerm(field: field, descends: false, ignoresCase: false)
+        let term = OrderTerm(field: field, descends: false)
         let plan = plan(
           .records([.everything]), [], .sorted([term], idsDescend: false))
         do {
@@ -158,7 +158,7 @@ import Testing
     settings.makeSpillFile = {
       SpillFile(descriptor: open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
     }
-    let term = OrderTerm(field: SampleField.note, descends: false, ignoresCase: false)
+    let term = OrderTerm(field: SampleField.note, descends: false)
     let plan = plan(.records([.everything]), [], .sorted([term], idsDescend: false))
     try samples.run(plan, settings: settings) { run, _ in
       _ = try run.next()

@@ -64,9 +64,9 @@ private struct Plant: Record {
     #expect(try ids([.not(seven)], .byID(descends: false)) == [5, 6, 8])
     let none = FilterNode.field(FieldFilter(color, .equal([.null])))
     #expect(try ids([none, seven], .byID(descends: true)) == [7, 4, 3, 2, 1])
-    let byHeight = OrderTerm(field: height, descends: false, ignoresCase: false)
+    let byHeight = OrderTerm(field: height, descends: false)
     #expect(try ids([], .sorted([byHeight], idsDescend: false)) == [5, 6, 1, 2, 3, 4, 7, 8])
-    let byColor = OrderTerm(field: color, descends: true, ignoresCase: false)
+    let byColor = OrderTerm(field: color, descends: true)
     #expect(
       try ids([], .sorted([byColor, byHeight], idsDescend: true)) == [6, 5, 7, 4, 3, 2, 1, 8])
   }

@@ -227,7 +227,7 @@ struct Expectation {
     order.map { term in
       let field = unsafeDowncast(term.field, to: TypedField<Sample>.self)
       let values = field.value(of: record)
-      guard term.ignoresCase else { return values }
+      guard term.textForm.isFolded else { return values }
       return values.map {
         if case .string(let text) = $0 { .string(NFC.foldedForIndex(text)) } else { $0 }
       }

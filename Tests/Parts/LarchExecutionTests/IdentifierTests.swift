@@ -120,7 +120,7 @@ private struct Numbered: Tagged {
       let descends = random.chance(2)
       let bySort = random.chance(2)
       let term = OrderTerm(
-        field: random.chance(2) ? tag : text, descends: random.chance(2), ignoresCase: false)
+        field: random.chance(2) ? tag : text, descends: random.chance(2))
       var expected = rows.filter { wanted.contains($0.value.tag) }
       if descends { expected.reverse() }
       func values(_ record: R) -> [KeyValue] {

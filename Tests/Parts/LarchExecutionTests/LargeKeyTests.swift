@@ -62,7 +62,7 @@ private struct ManyNumbers: Record {
       }
       if random.chance(2) {
         let test = TextTest(
-          kind: .contains, text: random.pick(["a", "xb", "y"]), ignoresCase: true)
+          kind: .contains, text: random.pick(["a", "xb", "y"]), .caseInsensitive)
         filters.append(
           .field(FieldFilter(random.pick([fields[1], fields[3], fields[5]]), .text(test))))
       }

@@ -26,7 +26,7 @@ extension SeededGenerator {
       var text = word()
       if kind == .like { text = pick(["%", "_", "a%", "%b", "_%_", "\\%", "%\\"]) + text }
       if chance(3) { text = String(note().prefix(130)) }
-      return .text(TextTest(kind: kind, text: text, ignoresCase: chance(2)))
+      return .text(TextTest(kind: kind, text: text, chance(2) ? .caseInsensitive : .exact))
     }
     switch below(4) {
     case 0: return .equal(value(of: field))
@@ -47,7 +47,8 @@ extension SeededGenerator {
     switch below(3) {
     case 0: return .equal([.string(word())])
     case 1: return .oneOf(anyOrder: [[.string(word())], [.string(word())]])
-    default: return .text(TextTest(kind: .hasPrefix, text: word(), ignoresCase: chance(2)))
+    default:
+      return .text(TextTest(kind: .hasPrefix, text: word(), chance(2) ? .caseInsensitive : .exact))
     }
   }
 
@@ -241,7 +242,8 @@ extension SeededGenerator {
       let field = pick(SampleField.single)
       return OrderTerm(
         field: field, descends: chance(2),
-        ignoresCase: field.form.unwrapped == .primitive(.string) && chance(3))
+        textForm: field.form.unwrapped == .primitive(.string) && chance(3)
+          ? .caseInsensitive : .exact)
     }
   }
 
@@ -252,7 +254,8 @@ extension SeededGenerator {
       let idsDescend = chance(2)
       return (
         .byIndex(components: 1, descends: descends, idsDescend: idsDescend),
-        [OrderTerm(field: SampleField.name, descends: descends, ignoresCase: true)], idsDescend
+        [OrderTerm(field: SampleField.name, descends: descends, textForm: .caseInsensitive)],
+        idsDescend
       )
     }
     if let (index, fixed) = source.ordered, chance(2),
@@ -262,7 +265,7 @@ extension SeededGenerator {
       let first = fixed == fields.count ? 0 : fixed
       let count = first + 1 + below(fields.count - first)
       let terms = fields[first..<count].map {
-        OrderTerm(field: $0, descends: descends, ignoresCase: false)
+        OrderTerm(field: $0, descends: descends)
       }
       return (
         .byIndex(components: count, descends: descends, idsDescend: idsDescend), terms, idsDescend

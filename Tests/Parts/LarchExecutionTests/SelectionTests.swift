@@ -51,7 +51,7 @@ import Testing
     let scan = Plan.IndexScan(
       index: Sample.Place.cityAge, ranges: [.everything], bounds: [], keyFilter: [],
       mayRepeat: false, isPoints: false)
-    let age = OrderTerm(field: SampleField.age, descends: true, ignoresCase: false)
+    let age = OrderTerm(field: SampleField.age, descends: true)
     let orders: [Plan.RowOrder] = [
       .any, .byID(descends: true), .sorted([age], idsDescend: false),
       .byIndex(components: 2, descends: true, idsDescend: false),

@@ -41,7 +41,7 @@ private final class CountingAccess: TypedAccess {
         let plan = Plan(
           source: .records([.everything]), residue: [filter],
           order: .sorted(
-            [OrderTerm(field: field, descends: descends, ignoresCase: false)], idsDescend: false),
+            [OrderTerm(field: field, descends: descends)], idsDescend: false),
           isCovering: false, after: nil, offset: 0, limit: nil)
         let run = try PlanRun(plan, in: collection, context: tx.context, typed: access)
         defer { run.close() }
@@ -83,13 +83,13 @@ private final class CountingAccess: TypedAccess {
           random.pick(["%", "_", "", "%%", "\\%", "\\", "\\\\"]) + wanted
           + random.pick(["%", "_", "", "\\_", "\\"])
       }
-      let test = TextTest(kind: kind, text: wanted, ignoresCase: random.chance(2))
+      let test = TextTest(kind: kind, text: wanted, random.chance(2) ? .caseInsensitive : .exact)
       let compiled = CompiledTextTest(test)
       var utf8 = text
       let outcome = utf8.withUTF8 { compiled.test(UnsafeRawBufferPointer($0)) }
       #expect(
         outcome == (test.matches(text) ? .yes : .no),
-        "seed \(seed): \(kind) \(text.debugDescription) \(wanted.debugDescription) \(test.ignoresCase)"
+        "seed \(seed): \(kind) \(text.debugDescription) \(wanted.debugDescription) \(test.textForm)"
       )
     }
   }

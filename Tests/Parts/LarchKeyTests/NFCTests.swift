@@ -98,7 +98,7 @@ struct NFCTests {
     var keys: [[UInt8]] = []
     for text in [first, second] {
       var writer = KeyWriter()
-      writer.foldsCase = true
+      writer.textForm = .caseInsensitive
       writer.append(string: text, isLast: true)
       keys.append([UInt8](writer.bytes))
     }

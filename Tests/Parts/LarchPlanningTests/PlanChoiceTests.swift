@@ -125,7 +125,7 @@ struct PlanChoiceTests {
     let present = FilterNode.field(FieldFilter(table.score[0], .within(lower: nil, upper: nil)))
     var query = QueryDescription()
     query.filter = present
-    query.order = [OrderTerm(field: table.score[0], descends: true, ignoresCase: false)]
+    query.order = [OrderTerm(field: table.score[0], descends: true)]
     query.limit = 1
     let plan = try table.simulator.planner.plan(
       query, for: .fields(table.score), statistics: table.simulator)

@@ -255,7 +255,7 @@ extension PlanSamples {
     case .oneOf(let list):
       return .oneOf(anyOrder: list.map { values in values.map { otherValue($0, form) } })
     case .text(let text):
-      return .text(TextTest(kind: text.kind, text: self.text(), ignoresCase: text.ignoresCase))
+      return .text(TextTest(kind: text.kind, text: self.text(), text.textForm))
     }
   }
 

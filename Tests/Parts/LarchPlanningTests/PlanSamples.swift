@@ -150,7 +150,7 @@ struct PlanSamples {
   }
 
   private mutating func textLeaf<R, V: TextValue & Equatable>(_ field: Field<R, V>) -> Filter<R> {
-    let options: TextIndexOption? = chance(50) ? .caseInsensitive : nil
+    let options: TextOption? = chance(50) ? .caseInsensitive : nil
     var wanted = text()
     if chance(40) { wanted = String(wanted.prefix(1 + number(3))) }
     switch number(9) {

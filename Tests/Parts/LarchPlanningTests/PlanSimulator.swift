@@ -102,7 +102,7 @@ final class PlanSimulator<R: Record>: PlanStatistics {
       let index = schema.indexes[scan(plan)!.index]
       // One value of a field with several values was required, which is the same in all rows.
       let terms = index.fields[..<components].filter { !$0.isMultiple }.map {
-        OrderTerm(field: field(of: $0), descends: descends, ignoresCase: $0.isFolded)
+        OrderTerm(field: field(of: $0), descends: descends, textForm: $0.textForm)
       }
       rows = inOrderOfIndex(rows, terms, idsDescend: idsDescend)
       if let after = plan.after {
@@ -237,7 +237,7 @@ final class PlanSimulator<R: Record>: PlanStatistics {
     for (term, wanted) in zip(terms, token.values) {
       let own = values(of: term.field, byID[row.id]!)
       let order =
-        term.ignoresCase
+        term.textForm.isFolded
         ? KeyValue.compare(own.map(\.folded), wanted.map(\.folded)) : KeyValue.compare(own, wanted)
       if order != 0 { return term.descends ? -order : order }
     }
@@ -253,7 +253,7 @@ final class PlanSimulator<R: Record>: PlanStatistics {
     for row in first.descends ? rows.reversed() : rows {
       var writer = KeyWriter()
       for term in terms {
-        writer.foldsCase = term.ignoresCase
+        writer.textForm = term.textForm
         _ = writer.append(
           values(of: term.field, byID[row.id]!), as: term.field.form, isLast: false)
       }

@@ -77,7 +77,7 @@ struct FilterOrderTests {
     #expect(!FieldTest.equal(nan).matches(nan) && FieldTest.equal(none).matches(none))
     #expect(!FieldTest.oneOf(anyOrder: [nan, none]).matches(nan))
     #expect(FieldTest.oneOf(anyOrder: [one, none, one]).matches(none))
-    let prefix = FieldTest.text(TextTest(kind: .hasPrefix, text: "", ignoresCase: false))
+    let prefix = FieldTest.text(TextTest(kind: .hasPrefix, text: ""))
     #expect(prefix.matches([.string("")]) && !prefix.matches(none))
   }
 

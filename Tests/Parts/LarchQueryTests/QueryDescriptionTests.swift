@@ -122,7 +122,7 @@ struct QueryDescriptionTests {
       case .within(let lower, let upper):
         return filter.field.name + bound(lower, " > ", " >= ") + bound(upper, " < ", " <= ")
       case .text(let test):
-        let name = test.ignoresCase ? "~\(test.kind)" : "\(test.kind)"
+        let name = test.textForm.isFolded ? "~\(test.kind)" : "\(test.kind)"
         return "\(filter.field.name) \(name) \(test.text)"
       }
     }
@@ -216,7 +216,7 @@ struct QueryDescriptionTests {
 
   private func order(_ query: Query<DslRow>) -> String {
     query.details.order.map {
-      $0.field.name + ($0.ignoresCase ? "~" : "") + ($0.descends ? "-" : "+")
+      $0.field.name + ($0.textForm.isFolded ? "~" : "") + ($0.descends ? "-" : "+")
     }.joined(separator: " ") + (query.details.idsDescend ? " id-" : " id+")
   }
 

@@ -260,7 +260,8 @@ struct TypelessTests {
       func text(_ name: String) throws -> String {
         let found = try #require(indexes.first { $0.name == name }).parsedDefinition
         let fields = found.fields.map { field in
-          let marks = (field.isMultiple ? "[]" : "") + (field.isFolded ? "~" : "")
+          let marks =
+            (field.isMultiple ? "[]" : "") + (field.textForm == .caseInsensitive ? "~" : "")
           return marks + (field.path?.joined(separator: "/") ?? "()") + ":" + (field.kind ?? "?")
         }
         return found.origin + " " + fields.joined(separator: " ")

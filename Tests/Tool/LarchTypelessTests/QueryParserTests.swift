@@ -195,7 +195,9 @@ extension QueryText {
     if !order.isEmpty {
       text +=
         " order "
-        + order.map { "\($0.ignoresCase ? "~" : "")\($0.field.text)\($0.descends ? " desc" : "")" }
+        + order.map {
+          "\($0.textForm.isFolded ? "~" : "")\($0.field.text)\($0.descends ? " desc" : "")"
+        }
         .joined(separator: ", ")
     }
     if let limit { text += " limit \(limit)" }
@@ -222,16 +224,16 @@ extension QueryText.Operation {
     case .isNil: " is nil"
     case .compare(let comparison, let literal): " \(comparison.sign) \(literal.meaning)"
     case .compareField(let comparison, let name): " \(comparison.sign) field \(name.text)"
-    case .equalIgnoringCase(let literal): " ~= \(literal.meaning)"
+    case .equalText(let literal, _): " ~= \(literal.meaning)"
     case .between(let lower, let upper): " between \(lower.meaning), \(upper.meaning)"
     case .oneOf(let list): " in [\(list.map(\.meaning).joined(separator: ", "))]"
-    case .contains(let literal, let ignoresCase):
-      " \(ignoresCase ? "~" : "")contains \(literal.meaning)"
+    case .contains(let literal, let form):
+      " \(form.isFolded ? "~" : "")contains \(literal.meaning)"
     case .has(let literal): " has \(literal.meaning)"
     case .words(let literal, let others):
       "\(others.map { ", " + $0.text }.joined()) matches \(literal.meaning)"
-    case .text(let kind, let literal, let ignoresCase):
-      " \(ignoresCase ? "~" : "")\(kind) \(literal.meaning)"
+    case .text(let kind, let literal, let form):
+      " \(form.isFolded ? "~" : "")\(kind) \(literal.meaning)"
     }
   }
 }

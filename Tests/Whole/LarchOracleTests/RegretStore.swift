@@ -45,17 +45,17 @@ enum RegretField: CaseIterable, Sendable {
 
   fileprivate var declaration: FieldDeclaration<RegretItem> {
     switch self {
-    case .group: FieldDeclaration(\.group, isFolded: false)
-    case .number: FieldDeclaration(\.number, isFolded: false)
-    case .rank: FieldDeclaration(\.rank, isFolded: false)
-    case .word: FieldDeclaration(\.word, isFolded: false)
-    case .team: FieldDeclaration(\.team, isFolded: false)
-    case .note: FieldDeclaration(\.note, isFolded: false)
-    case .isOpen: FieldDeclaration(\.isOpen, isFolded: false)
-    case .tags: FieldDeclaration(\.tags, isFolded: false)
-    case .day: FieldDeclaration(\.day, isFolded: false)
-    case .grade: FieldDeclaration(\.grade, isFolded: false)
-    case .code: FieldDeclaration(\.code, isFolded: false)
+    case .group: FieldDeclaration(\.group)
+    case .number: FieldDeclaration(\.number)
+    case .rank: FieldDeclaration(\.rank)
+    case .word: FieldDeclaration(\.word)
+    case .team: FieldDeclaration(\.team)
+    case .note: FieldDeclaration(\.note)
+    case .isOpen: FieldDeclaration(\.isOpen)
+    case .tags: FieldDeclaration(\.tags)
+    case .day: FieldDeclaration(\.day)
+    case .grade: FieldDeclaration(\.grade)
+    case .code: FieldDeclaration(\.code)
     }
   }
 }

@@ -63,7 +63,7 @@ final class CompiledTextTest {
 
   @inline(__always)
   private func fold(_ byte: UInt8) -> UInt8 {
-    test.ignoresCase && byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
+    test.textForm.isFolded && byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
   }
 
   /// Nil if the bytes do not decide.

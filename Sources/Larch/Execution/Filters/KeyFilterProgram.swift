@@ -80,9 +80,7 @@ final class KeyFilterProgram {
         return false
       }
       guard field.isFolded else { return true }
-      // Keys in lower case decide only tests that ignore case.
-      if case .text(let test) = filter.test { return test.ignoresCase }
-      return false
+      return filter.test.isDecided(by: field.textForm)
     }
   }
 }

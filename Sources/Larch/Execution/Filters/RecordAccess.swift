@@ -45,8 +45,8 @@ final class RecordAccess<R: Record>: TypedAccess {
 
   override func test(_ filter: RelatedFilter) throws -> RelatedTest { try related.test(filter) }
 
-  override func order(_ value: RelatedValue, ignoresCase: Bool) throws -> RelatedOrder {
-    try related.order(value, ignoresCase: ignoresCase)
+  override func order(_ value: RelatedValue, textForm: TextForm) throws -> RelatedOrder {
+    try related.order(value, textForm: textForm)
   }
 
   override func matches(

@@ -14,7 +14,7 @@ class TypedAccess {
   func test(_ filter: RelatedFilter) throws -> RelatedTest { throw TypedAccess.unknown }
 
   /// The values of a field of related records, for the whole run.
-  func order(_ value: RelatedValue, ignoresCase: Bool) throws -> RelatedOrder {
+  func order(_ value: RelatedValue, textForm: TextForm) throws -> RelatedOrder {
     throw TypedAccess.unknown
   }
 
@@ -23,7 +23,7 @@ class TypedAccess {
     of field: FieldReference, in record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
   ) throws -> [KeyValue] {
     if let related = field.related {
-      return try order(related, ignoresCase: false).values(for: record, id: id)
+      return try order(related, textForm: .exact).values(for: record, id: id)
     }
     return try values(of: field, in: record).first ?? [.null]
   }

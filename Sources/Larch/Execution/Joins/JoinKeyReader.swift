@@ -45,7 +45,7 @@ final class JoinKeyReader {
     step.initialize(
       to: KeyPlan.Step(
         path: path ?? context.idPath, primitive: primitive, isOptional: false,
-        isMultiple: field.isMultiple, isFolded: false))
+        isMultiple: field.isMultiple, textForm: .exact))
   }
 
   deinit { step.deallocate() }

@@ -64,7 +64,7 @@ extension JoinPlan {
   private var sortText: String {
     var terms = order.map { term in
       (term.isLeft ? "left." : "right.") + term.term.field.name
-        + (term.term.ignoresCase ? " ignoring case" : "")
+        + term.term.textForm.words
         + (term.term.descends ? " descending" : "")
     }
     if !isLeftOuter { terms.append("the order of the left") }

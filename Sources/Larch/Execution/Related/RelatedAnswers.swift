@@ -37,14 +37,14 @@ final class RelatedAnswers {
 
   private struct OrderKey: Hashable {
     let value: ObjectIdentifier
-    let ignoresCase: Bool
+    let textForm: TextForm
   }
 
   /// The values by which rows are sorted.
-  func order(_ value: RelatedValue, ignoresCase: Bool) throws -> RelatedOrder {
-    let key = OrderKey(value: ObjectIdentifier(value), ignoresCase: ignoresCase)
+  func order(_ value: RelatedValue, textForm: TextForm) throws -> RelatedOrder {
+    let key = OrderKey(value: ObjectIdentifier(value), textForm: textForm)
     if let known = orders[key] { return known }
-    let order = try RelatedOrder(value, ignoresCase: ignoresCase, self)
+    let order = try RelatedOrder(value, textForm: textForm, self)
     orders[key] = order
     return order
   }

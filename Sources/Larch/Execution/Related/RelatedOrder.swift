@@ -29,7 +29,7 @@ final class RelatedOrder {
 
   /// - Parameter depth: the number of associations from the record of the query to the owner.
   init(
-    _ value: RelatedValue, depth: Int = 0, ignoresCase: Bool, _ answers: RelatedAnswers
+    _ value: RelatedValue, depth: Int = 0, textForm: TextForm, _ answers: RelatedAnswers
   ) throws {
     self.answers = answers
     let context = answers.context
@@ -39,9 +39,9 @@ final class RelatedOrder {
     let isLast = depth + 1 == value.route.count
     next =
       isLast
-      ? nil : try RelatedOrder(value, depth: depth + 1, ignoresCase: ignoresCase, answers)
+      ? nil : try RelatedOrder(value, depth: depth + 1, textForm: textForm, answers)
     field = value.field
-    let term = OrderTerm(field: field, descends: false, ignoresCase: ignoresCase)
+    let term = OrderTerm(field: field, descends: false, textForm: textForm)
     sortKey = SortKey(
       isLast ? [term] : [], idsDescend: false, idKind: route.target.stored.idKind, index: nil,
       context: context, typed: typed)

@@ -174,7 +174,7 @@ final class OrderedIndexRows: RowSource {
         field: FieldReference(
           form: field.form, isMultiple: false, isStandard: field.storedPath != nil, name: "",
           identity: field.identity),
-        descends: descends, ignoresCase: field.isFolded)
+        descends: descends, textForm: field.textForm)
     }
   }
 

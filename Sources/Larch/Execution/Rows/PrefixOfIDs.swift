@@ -10,7 +10,7 @@ struct PrefixOfIDs {
   init?(_ filters: [FilterNode], _ kind: RecordIDKind) {
     guard kind == .string, filters.count == 1, case .field(let filter) = filters[0],
       filter.field.identity == .id, case .text(let text) = filter.test, text.kind == .hasPrefix,
-      !text.ignoresCase, filters[0].isDecided(byID: kind)
+      !text.textForm.isFolded, filters[0].isDecided(byID: kind)
     else { return nil }
     var wanted = text.text
     let bytes = wanted.withUTF8 { wanted -> [UInt8] in

@@ -13,7 +13,7 @@ final class SortKey {
     let isSimple: Bool
     let isOptional: Bool
     let descends: Bool
-    let foldsCase: Bool
+    let textForm: TextForm
     /// The component of the index keys that has it.
     let component: Int?
     let isFoldedComponent: Bool
@@ -24,17 +24,17 @@ final class SortKey {
   /// The values of related records, made for the first row.
   private final class RelatedTerm {
     private let value: RelatedValue
-    private let ignoresCase: Bool
+    private let textForm: TextForm
     private var order: RelatedOrder?
 
-    init(_ value: RelatedValue, ignoresCase: Bool) {
+    init(_ value: RelatedValue, textForm: TextForm) {
       self.value = value
-      self.ignoresCase = ignoresCase
+      self.textForm = textForm
     }
 
     func order(_ typed: TypedAccess) throws -> RelatedOrder {
       if let order { return order }
-      let made = try typed.order(value, ignoresCase: ignoresCase)
+      let made = try typed.order(value, textForm: textForm)
       order = made
       return made
     }
@@ -62,6 +62,8 @@ final class SortKey {
   private let numberMayBeNil: Bool
   @exclusivity(unchecked) private var buffer = ByteBuffer()
   @exclusivity(unchecked) private var normalizer = NFCBuffer()
+  /// Made for the first text of a collation.
+  private var collationKeys: CollationKeys?
 
   init(
     _ order: [OrderTerm], idsDescend: Bool, idKind: RecordIDKind, index: IndexSchema?,
@@ -94,7 +96,7 @@ final class SortKey {
     let isID = field.identity == .id && simple != nil
     let component = index?.fields.firstIndex {
       $0.identity == field.identity && $0.form == field.form && !$0.isMultiple
-        && (!$0.isFolded || term.ignoresCase)
+        && (!$0.isFolded || $0.textForm == term.textForm)
     }
     return Term(
       field: field,
@@ -102,9 +104,10 @@ final class SortKey {
         ? nil : field.storedPath.map { context.path($0, reading) },
       isID: isID, primitive: simple?.primitive ?? .bool, isSimple: simple != nil,
       isOptional: simple?.isOptional ?? false, descends: term.descends,
-      foldsCase: term.ignoresCase && simple?.primitive == .string, component: component,
+      textForm: field.form.unwrapped == .primitive(.string) ? term.textForm : .exact,
+      component: component,
       isFoldedComponent: component.map { index?.fields[$0].isFolded ?? false } ?? false,
-      related: field.related.map { RelatedTerm($0, ignoresCase: term.ignoresCase) })
+      related: field.related.map { RelatedTerm($0, textForm: term.textForm) })
   }
 
   private static func fitsNumber(_ term: Term) -> Bool {
@@ -275,15 +278,20 @@ final class SortKey {
     bytes: UnsafeRawBufferPointer, _ term: Term, isNormal: Bool, isFolded: Bool
   ) {
     if term.primitive == .uuid || term.primitive == .decimal { return buffer.append(bytes) }
-    if term.foldsCase, !isFolded {
-      if bytes.isASCII {
-        return buffer.append(terminated: bytes, foldsASCII: true)
-      }
-      var folded = NFC.foldedForIndex(String(decoding: bytes, as: UTF8.self))
-      return folded.withUTF8 { buffer.append(terminated: UnsafeRawBufferPointer($0)) }
-    }
+    if term.textForm.isFolded, !isFolded { return append(folding: bytes, term.textForm) }
     let isReady = isNormal || !term.primitive.isText
     buffer.append(terminated: isReady ? bytes : normalized(bytes, &normalizer))
+  }
+
+  private func append(folding bytes: UnsafeRawBufferPointer, _ form: TextForm) {
+    if let collation = form.collation {
+      let keys = collationKeys ?? CollationKeys()
+      collationKeys = keys
+      return buffer.append(terminated: keys.key(of: bytes, collation))
+    }
+    if bytes.isASCII { return buffer.append(terminated: bytes, foldsASCII: true) }
+    var folded = form.folded(String(decoding: bytes, as: UTF8.self))
+    folded.withUTF8 { buffer.append(terminated: UnsafeRawBufferPointer($0)) }
   }
 
   /// The id as a separate term, from its stored bytes.
@@ -340,8 +348,11 @@ final class SortKey {
     }
     switch (primitive, value) {
     case (.string, .string(let text)):
-      NFC.normalized(term.foldsCase ? NFC.foldedForIndex(text) : text).withUnsafeBytes {
-        buffer.append(terminated: $0)
+      if term.textForm.isFolded {
+        var text = text
+        text.withUTF8 { append(folding: UnsafeRawBufferPointer($0), term.textForm) }
+      } else {
+        NFC.normalized(text).withUnsafeBytes { buffer.append(terminated: $0) }
       }
     case (.url, .url(let text)):
       Array(text.utf8).withUnsafeBytes { buffer.append(terminated: $0) }

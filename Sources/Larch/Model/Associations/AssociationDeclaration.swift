@@ -137,7 +137,7 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
     let references = Value.referenceCoding
     index = { isUnique in
       IndexDeclaration(
-        name: nil, isUnique: isUnique, fields: [FieldDeclaration(keyPath, isFolded: false)],
+        name: nil, isUnique: isUnique, fields: [FieldDeclaration(keyPath)],
         condition: nil)
     }
     forEachID = { record, writer, body in

@@ -12,7 +12,9 @@ package final class IndexFieldSchema: Sendable {
   package let form: KeyForm
   /// Whether the field is an array or a set, with an entry for each element.
   package let isMultiple: Bool
-  /// Whether case is ignored.
+  /// The form of texts in the keys.
+  let textForm: TextForm
+  /// Whether the keys have something else than the texts themselves.
   let isFolded: Bool
   /// Identifies the field: a filter finds the index by it.
   let identity: FieldIdentity
@@ -25,7 +27,7 @@ package final class IndexFieldSchema: Sendable {
 
   init(
     storedPath: [String]?, optionalNames: [Bool] = [], mayHaveDefault: Bool = false,
-    identity: FieldIdentity, form: KeyForm, isMultiple: Bool, isFolded: Bool
+    identity: FieldIdentity, form: KeyForm, isMultiple: Bool, textForm: TextForm
   ) {
     self.storedPath = storedPath
     self.optionalNames = optionalNames
@@ -36,7 +38,8 @@ package final class IndexFieldSchema: Sendable {
     isBool = form.unwrapped == .primitive(.bool)
     self.form = form
     self.isMultiple = isMultiple
-    self.isFolded = isFolded
+    self.textForm = textForm
+    isFolded = textForm.isFolded
   }
 }
 
@@ -73,7 +76,7 @@ package final class IndexSchema: Sendable {
     self.isDecoded = isDecoded
     self.isPartial = isPartial
     self.definition = definition
-    form = .composite(fields.map(\.form))
+    form = .composite(fields.map { $0.form.ofKey($0.textForm) })
     hasMultiple = fields.contains { $0.isMultiple }
   }
 }

@@ -4,6 +4,8 @@
 /// Index(\.city, \.age)                       // by city, then by age
 /// Index(\.tags)                              // an entry for each element
 /// Index(\.name, options: .caseInsensitive)
+/// Index(\.name, options: .localized("nb"))   // in the order of a language
+/// Index(\.city, then: \.name, options: .localized("nb"))
 /// Index(\.address.city)                      // inside a nested value
 /// Index(\.email, where: { $0.isActive })     // over a part of the records
 /// Index(\.fullName, name: "fullName")        // a computed property, with a name
@@ -27,20 +29,39 @@ public struct Index<R: Record>: Sendable {
     _ first: any KeyPath<R, First> & Sendable, _ rest: repeat any KeyPath<R, each Rest> & Sendable,
     name: String? = nil, where condition: (@Sendable (R) -> Bool)? = nil
   ) {
-    var list = [FieldDeclaration(first, isFolded: false)]
-    for field in repeat each rest { list.append(FieldDeclaration(field, isFolded: false)) }
+    var list = [FieldDeclaration(first)]
+    for field in repeat each rest { list.append(FieldDeclaration(field)) }
     declaration = IndexDeclaration(
       name: name, isUnique: false, fields: list, condition: condition)
   }
 
-  /// Declares an index over a text, ignoring case.
+  /// Declares an index over a text, ignoring case, or in the order of a language.
   public init<Value: IndexableField>(
     _ field: any KeyPath<R, Value> & Sendable, options: TextIndexOption, name: String? = nil,
     where condition: (@Sendable (R) -> Bool)? = nil
   ) where Value._Entry.IndexValue.IndexValue == String {
     declaration = IndexDeclaration(
-      name: name, isUnique: false, fields: [FieldDeclaration(field, isFolded: true)],
+      name: name, isUnique: false, fields: [FieldDeclaration(field, options.form)],
       condition: condition)
+  }
+
+  /// Declares an index over fields, and then over a text, ignoring its case, or in the order of a language.
+  ///
+  /// - Parameters:
+  ///   - fields: the fields that are compared first, as they are.
+  ///   - last: the text that is compared if they are equal.
+  ///   - options: how the text is compared.
+  ///   - name: as of an index without a text.
+  ///   - condition: selects the records in the index; change `name` when it changes.
+  public init<each Field: IndexableField, Value: IndexableField>(
+    _ fields: repeat any KeyPath<R, each Field> & Sendable,
+    then last: any KeyPath<R, Value> & Sendable, options: TextIndexOption, name: String? = nil,
+    where condition: (@Sendable (R) -> Bool)? = nil
+  ) where Value._Entry.IndexValue.IndexValue == String {
+    var list: [FieldDeclaration<R>] = []
+    for field in repeat each fields { list.append(FieldDeclaration(field)) }
+    list.append(FieldDeclaration(last, options.form))
+    declaration = IndexDeclaration(name: name, isUnique: false, fields: list, condition: condition)
   }
 
   /// Not available: a type that is not a key.
@@ -60,7 +81,8 @@ public struct Index<R: Record>: Sendable {
   /// Not available: a field that is not text.
   @available(
     *, unavailable,
-    message: "only one text by itself can be compared without case; leave `options` out"
+    message:
+      "only one text by itself can be compared without case, or the one after `then:`; leave `options` out"
   )
   @_disfavoredOverload
   public init(
@@ -89,18 +111,18 @@ public struct Unique<R: Record>: Sendable {
     _ first: any KeyPath<R, First> & Sendable, _ rest: repeat any KeyPath<R, each Rest> & Sendable,
     name: String? = nil, where condition: (@Sendable (R) -> Bool)? = nil
   ) {
-    var list = [FieldDeclaration(first, isFolded: false)]
-    for field in repeat each rest { list.append(FieldDeclaration(field, isFolded: false)) }
+    var list = [FieldDeclaration(first)]
+    for field in repeat each rest { list.append(FieldDeclaration(field)) }
     declaration = IndexDeclaration(name: name, isUnique: true, fields: list, condition: condition)
   }
 
   /// Declares that a text is unique, ignoring case.
   public init<Value: IndexableField>(
-    _ field: any KeyPath<R, Value> & Sendable, options: TextIndexOption, name: String? = nil,
+    _ field: any KeyPath<R, Value> & Sendable, options: TextOption, name: String? = nil,
     where condition: (@Sendable (R) -> Bool)? = nil
   ) where Value._Entry.IndexValue.IndexValue == String {
     declaration = IndexDeclaration(
-      name: name, isUnique: true, fields: [FieldDeclaration(field, isFolded: true)],
+      name: name, isUnique: true, fields: [FieldDeclaration(field, options.form)],
       condition: condition)
   }
 
@@ -125,17 +147,11 @@ public struct Unique<R: Record>: Sendable {
   )
   @_disfavoredOverload
   public init(
-    _ fields: PartialKeyPath<R>..., options: TextIndexOption, name: String? = nil,
+    _ fields: PartialKeyPath<R>..., options: TextOption, name: String? = nil,
     where condition: (@Sendable (R) -> Bool)? = nil
   ) {
     declaration = IndexDeclaration(name: name, isUnique: true, fields: [], condition: condition)
   }
-}
-
-/// How texts are compared, in an index, a filter or an order.
-public enum TextIndexOption: Sendable {
-  /// Ignores case, by comparing the results of `lowercased()`.
-  case caseInsensitive
 }
 
 // MARK: - Declarations
@@ -185,27 +201,31 @@ final class FieldDeclaration<R: Record>: @unchecked Sendable {
   let keyPath: AnyKeyPath
   let form: KeyForm
   let isMultiple: Bool
-  let isFolded: Bool
+  /// The form of texts, and what is wrong with it.
+  let textForm: TextForm
+  let textError: LarchError?
   /// Whether keys can be made from stored bytes, if the field is stored.
   let isStandard: Bool
   let resolve: @Sendable () -> FieldNaming.Resolution
   let keys: RecordKeys.Field
 
   init<Value: IndexableField>(
-    _ keyPath: any KeyPath<R, Value> & Sendable, isFolded: Bool
+    _ keyPath: any KeyPath<R, Value> & Sendable, _ texts: CheckedTextForm = .exact
   ) {
+    let textForm = texts.form
     self.keyPath = keyPath
     let coding = Value.fieldCoding
     form = coding.form
     isMultiple = coding.isMultiple
-    self.isFolded = isFolded
+    self.textForm = textForm
+    textError = texts.error
     isStandard = Value.isReadableFromBytes
     resolve = { FieldNaming.storedPath(of: keyPath) }
     let access = FieldAccess(keyPath)
     guard let single = coding.single else {
       keys = RecordKeys.Field { record, writer, isLast, next in
-        writer.foldsCase = isFolded
-        defer { writer.foldsCase = false }
+        writer.textForm = textForm
+        defer { writer.textForm = .exact }
         // The address is that of an `R`; see above.
         try access.withValue(at: record) {
           try coding.forEachKey(of: $0.pointee, to: &writer, isLast: isLast, next)
@@ -214,10 +234,10 @@ final class FieldDeclaration<R: Record>: @unchecked Sendable {
       return
     }
     keys = RecordKeys.Field { record, writer, isLast, next in
-      writer.foldsCase = isFolded
+      writer.textForm = textForm
       // See above.
       access.writeKey(single, of: record, to: &writer, isLast: isLast)
-      writer.foldsCase = false
+      writer.textForm = .exact
       try next(&writer)
     }
   }

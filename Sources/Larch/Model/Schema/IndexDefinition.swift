@@ -8,8 +8,10 @@ package struct IndexDefinition: Sendable {
     package let path: [String]?
     /// Whether the property is an array or a set, with an entry for each element.
     package let isMultiple: Bool
-    /// Whether case is ignored.
-    package let isFolded: Bool
+    /// The form of texts in the keys.
+    package let textForm: TextForm
+    /// Whether this Larch knows the form: not that of another version.
+    package let isFormKnown: Bool
     /// Whether a type of the program makes the key.
     package let isCustom: Bool
     /// The type of the key; nil if the text does not say which part belongs to the field.
@@ -57,7 +59,7 @@ package struct IndexDefinition: Sendable {
       && fields.allSatisfy { field in
         proved.contains {
           $0.path == field.path && $0.isMultiple == field.isMultiple
-            && (field.isFolded || !$0.isFolded)
+            && (field.textForm.isFolded || !$0.textForm.isFolded)
         }
       }
   }
@@ -76,14 +78,18 @@ extension IndexDefinition.Field {
       return true
     }
     isMultiple = take("[]")
-    isFolded = take("~")
+    let taken = TextForm.taken(from: &rest)
+    textForm = taken ?? .exact
+    isFormKnown = taken != nil
     isCustom = take("=")
     let names = rest.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     path = rest == "()" || names.contains("") ? nil : names
     self.form = form
   }
 
-  fileprivate var isReadableFromBytes: Bool { path != nil && !isCustom && primitive != nil }
+  fileprivate var isReadableFromBytes: Bool {
+    path != nil && !isCustom && isFormKnown && primitive != nil
+  }
 
   /// The type of the key without its optional; nil if stored bytes cannot be a key.
   var primitive: KeyForm.Primitive? {

@@ -1,7 +1,13 @@
 extension IndexSchema {
   /// The form of the keys, from the text in the catalog; nil for a text of a newer format.
   package static func form(ofDefinition definition: String) -> KeyForm? {
-    KeyForm(String(definition.prefix { $0 != ";" }))
+    let fields = IndexDefinition(definition).fields
+    let forms = fields.compactMap { field in
+      // What is in a form of another version is shown as it is.
+      field.form.map { $0.ofKey(field.isFormKnown ? field.textForm : TextForm(.root)) }
+    }
+    return !forms.isEmpty && forms.count == fields.count
+      ? .composite(forms) : KeyForm(String(definition.prefix { $0 != ";" }))
   }
 
   /// A key as text: `["London", 18]`.

@@ -117,7 +117,7 @@ package enum SchemaCompiler {
       let reference = unsafeDowncast(need.reference, to: TypedReference<R>.self)
       let same = all.firstIndex { declaration in
         guard declaration.name == nil, declaration.condition == nil,
-          declaration.fields.count == 1, !declaration.fields[0].isFolded
+          declaration.fields.count == 1, !declaration.fields[0].textForm.isFolded
         else { return false }
         let field = declaration.fields[0]
         return FieldIdentity(field.keyPath, field.resolve()) == reference.identity
@@ -146,9 +146,9 @@ package enum SchemaCompiler {
   private static func place<R: Record>(
     of need: IndexDeclaration<R>, in all: inout [IndexDeclaration<R>]
   ) -> Int {
-    typealias Part = (identity: FieldIdentity, isFolded: Bool)
+    typealias Part = (identity: FieldIdentity, textForm: TextForm)
     func parts(_ declaration: IndexDeclaration<R>) -> [Part] {
-      declaration.fields.map { (FieldIdentity($0.keyPath, $0.resolve()), $0.isFolded) }
+      declaration.fields.map { (FieldIdentity($0.keyPath, $0.resolve()), $0.textForm) }
     }
     let wanted = parts(need)
     let unique = all.firstIndex { declaration in
@@ -217,7 +217,10 @@ package enum SchemaCompiler {
       { $0.collection = collection }
     }
     let resolutions = declaration.fields.map { $0.resolve() }
-    var name = try declaration.name ?? self.name(of: resolutions, collection)
+    var name =
+      try declaration.name
+      ?? self.name(of: resolutions, collection)
+      + declaration.fields.map(\.textForm.nameSuffix).joined()
     if declaration.isOfRule, declaration.name == nil {
       if declaration.condition != nil { name += "_when" }
       if others.contains(where: { $0.name == name }) { name += "_unique" }
@@ -226,16 +229,27 @@ package enum SchemaCompiler {
     var fields: [IndexFieldSchema] = []
     var paths: [String] = []
     for (field, resolution) in zip(declaration.fields, resolutions) {
-      if field.isFolded, !field.form.isText {
+      if let error = field.textError {
         throw LarchError(
-          .invalidSchema, "Only text can ignore case; remove the option."
+          .invalidSchema,
+          "The index is in the order of a language that Larch does not have; `Collation` says which ones there are."
+        ) {
+          $0.collection = collection
+          $0.index = name
+          $0.detail = error.context.detail
+        }
+      }
+      if field.textForm.isFolded, !field.form.isText {
+        throw LarchError(
+          .invalidSchema,
+          "Only text can ignore case, or have the order of a language; remove the option."
         ) {
           $0.collection = collection
           $0.index = name
         }
       }
       var path: [String]?
-      var text = (field.isMultiple ? "[]" : "") + (field.isFolded ? "~" : "")
+      var text = (field.isMultiple ? "[]" : "") + field.textForm.mark
       if !field.isStandard { text += "=" }
       switch resolution {
       case .stored(let names, _):
@@ -249,7 +263,7 @@ package enum SchemaCompiler {
         IndexFieldSchema(
           storedPath: path, identity: FieldIdentity(field.keyPath, resolution), form: field.form,
           isMultiple: field.isMultiple,
-          isFolded: field.isFolded))
+          textForm: field.textForm))
     }
     let form = KeyForm.composite(declaration.fields.map(\.form))
     let kind = declaration.condition != nil ? "where" : isDecoded ? "decoded" : "stored"

@@ -20,16 +20,16 @@ extension ValidationRule where Value: IndexableField {
     scope: repeat any KeyPath<R, each Scope> & Sendable, name: String? = nil
   ) -> ValidationRule {
     var fields: [FieldDeclaration<R>] = []
-    for field in repeat each scope { fields.append(FieldDeclaration(field, isFolded: false)) }
+    for field in repeat each scope { fields.append(FieldDeclaration(field)) }
     return unique(fields, name: name)
   }
 
   fileprivate static func unique(
-    _ scope: [FieldDeclaration<R>], isFolded: Bool = false, name: String? = nil
+    _ scope: [FieldDeclaration<R>], _ form: CheckedTextForm = .exact, name: String? = nil
   ) -> ValidationRule {
     ValidationRule(
       .uniqueness(
-        UniqueRule(scope: scope, name: name) { FieldDeclaration($0, isFolded: isFolded) }),
+        UniqueRule(scope: scope, name: name) { FieldDeclaration($0, form) }),
       RuleFailure(.alreadyExists, "is taken already"))
   }
 }
@@ -38,12 +38,12 @@ extension ValidationRule where Value: IndexableField & TextValue {
   /// Like ``uniqueness``, ignoring case; with a scope among the records that have the same values in
   /// other fields.
   public static func uniqueness<each Scope: IndexableField>(
-    options: TextIndexOption, scope: repeat any KeyPath<R, each Scope> & Sendable,
+    options: TextOption, scope: repeat any KeyPath<R, each Scope> & Sendable,
     name: String? = nil
   ) -> ValidationRule {
     var fields: [FieldDeclaration<R>] = []
-    for field in repeat each scope { fields.append(FieldDeclaration(field, isFolded: false)) }
-    return unique(fields, isFolded: true, name: name)
+    for field in repeat each scope { fields.append(FieldDeclaration(field)) }
+    return unique(fields, options.form, name: name)
   }
 }
 
@@ -80,7 +80,7 @@ extension ValidationRule {
   )
   @_disfavoredOverload
   public static func uniqueness(
-    options: TextIndexOption, scope: PartialKeyPath<R>..., name: String? = nil
+    options: TextOption, scope: PartialKeyPath<R>..., name: String? = nil
   ) -> ValidationRule { notUnique }
 
   private static var notUnique: ValidationRule {

@@ -84,11 +84,11 @@ extension FieldReference {
 extension OrderTerm {
   init<R: Record, Value: IndexKey>(
     _ field: KeyPath<RelatedFields<R>, Field<R, Value?>>, _ direction: SortDirection,
-    ignoresCase: Bool
+    _ form: CheckedTextForm = .exact
   ) {
     self.init(
       field: FieldReference(
         ofRelated: RelatedFields()[keyPath: field].node, as: Value?.self),
-      descends: direction == .descending, ignoresCase: ignoresCase)
+      descends: direction == .descending, textForm: form.form, error: form.error)
   }
 }

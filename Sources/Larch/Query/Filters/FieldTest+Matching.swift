@@ -55,7 +55,7 @@ extension FieldTest {
 extension TextTest {
   /// Whether the test is true for a text, compared by `Character` as in Swift.
   func matches(_ text: String) -> Bool {
-    let text = ignoresCase ? NFC.foldedForIndex(text) : text
+    let text = textForm.folded(text)
     switch kind {
     case .equal: return compareNFC(text, wanted) == 0
     case .hasPrefix: return text.hasPrefix(wanted)

@@ -78,18 +78,18 @@ package struct TextTest: Sendable {
 
   let kind: Kind
   let text: String
-  /// Ignores case, like an index that ignores case.
-  let ignoresCase: Bool
-  /// The text to compare with; the folded text if case is ignored.
+  /// The form in which texts are compared, like that of an index.
+  let textForm: TextForm
+  /// The text to compare with, in the form.
   let wanted: String
   /// For `like`.
   let pattern: LikePattern?
 
-  package init(kind: Kind, text: String, ignoresCase: Bool) {
+  package init(kind: Kind, text: String, _ textForm: TextForm = .exact) {
     self.kind = kind
     self.text = text
-    self.ignoresCase = ignoresCase
-    wanted = ignoresCase ? NFC.foldedForIndex(text) : text
+    self.textForm = textForm
+    wanted = textForm.folded(text)
     pattern = kind == .like ? LikePattern(wanted) : nil
   }
 }

@@ -130,6 +130,6 @@ extension PredicateExpressions.SequenceStartsWith: MappedExpression {
 
 extension PredicateField where Value == String {
   fileprivate func tested(_ kind: TextTest.Kind, _ text: String) -> PredicateCondition? {
-    tested { _ in .text(TextTest(kind: kind, text: text, ignoresCase: false)) }
+    tested { _ in .text(TextTest(kind: kind, text: text)) }
   }
 }

@@ -68,40 +68,42 @@ public struct Join<Left: Record, Right: Record, Row>: Sendable {
 }
 
 extension Join {
-  /// Sorts by a text of the left, ignoring case; otherwise like ``sorted(byLeft:_:)``.
+  /// Sorts by a text of the left, ignoring case, or in the order of a language; otherwise like ``sorted(byLeft:_:)``.
   public func sorted<Value: TextValue>(
     byLeft field: any KeyPath<Left, Value> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Join {
     with {
-      $0.order.insert(JoinOrderTerm(isLeft: true, field, direction, ignoresCase: true), at: 0)
+      $0.order.insert(JoinOrderTerm(isLeft: true, field, direction, options.form), at: 0)
     }
   }
 
-  /// Sorts by a text of the right, ignoring case; otherwise like ``sorted(byLeft:_:)``.
+  /// Sorts by a text of the right, ignoring case, or in the order of a language; otherwise like ``sorted(byLeft:_:)``.
   public func sorted<Value: TextValue>(
     byRight field: any KeyPath<Right, Value> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Join {
     with {
-      $0.order.insert(JoinOrderTerm(isLeft: false, field, direction, ignoresCase: true), at: 0)
+      $0.order.insert(JoinOrderTerm(isLeft: false, field, direction, options.form), at: 0)
     }
   }
 
-  /// Sorts rows that are equal in the order so far by a text of the left, ignoring case.
+  /// Sorts rows that are equal in the order so far by a text of the left, ignoring case, or in the order of
+  /// a language.
   public func then<Value: TextValue>(
     byLeft field: any KeyPath<Left, Value> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Join {
-    with { $0.order.append(JoinOrderTerm(isLeft: true, field, direction, ignoresCase: true)) }
+    with { $0.order.append(JoinOrderTerm(isLeft: true, field, direction, options.form)) }
   }
 
-  /// Sorts rows that are equal in the order so far by a text of the right, ignoring case.
+  /// Sorts rows that are equal in the order so far by a text of the right, ignoring case, or in the order of
+  /// a language.
   public func then<Value: TextValue>(
     byRight field: any KeyPath<Right, Value> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Join {
-    with { $0.order.append(JoinOrderTerm(isLeft: false, field, direction, ignoresCase: true)) }
+    with { $0.order.append(JoinOrderTerm(isLeft: false, field, direction, options.form)) }
   }
 
   fileprivate func with(_ change: (inout JoinDescription) -> Void) -> Join {

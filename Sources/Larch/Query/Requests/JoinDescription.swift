@@ -29,10 +29,10 @@ struct JoinOrderTerm: Sendable {
 
   init<R: Record, Value: IndexKey>(
     isLeft: Bool, _ field: any KeyPath<R, Value> & Sendable, _ direction: SortDirection,
-    ignoresCase: Bool = false
+    _ form: CheckedTextForm = .exact
   ) {
     self.isLeft = isLeft
-    term = OrderTerm(field, direction, ignoresCase: ignoresCase)
+    term = OrderTerm(field, direction, form)
   }
 }
 

@@ -58,7 +58,7 @@ extension PageToken {
     var parts = [collection]
     for term in query.order {
       parts.append(
-        (term.descends ? "-" : "+") + (term.ignoresCase ? "~" : "") + term.field.name + ":"
+        (term.descends ? "-" : "+") + term.textForm.mark + term.field.name + ":"
           + term.field.form.description)
     }
     parts.append(query.idsDescend ? "-" : "+")

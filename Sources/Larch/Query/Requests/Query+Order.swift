@@ -6,15 +6,22 @@ extension Query {
   public func sorted<Value: IndexKey>(
     by field: any KeyPath<R, Value> & Sendable, _ direction: SortDirection = .ascending
   ) -> Query {
-    sorted(by: OrderTerm(field, direction, ignoresCase: false))
+    sorted(by: OrderTerm(field, direction))
   }
 
-  /// Sorts by a text, ignoring case; otherwise like `sorted(by:_:)`.
+  /// Sorts by a text, ignoring case, or in the order of a language; otherwise like `sorted(by:_:)`.
+  ///
+  /// ```swift
+  /// Person.all.sorted(by: \.name, options: .localized("nb"))
+  /// ```
+  ///
+  /// A language that Larch cannot sort by makes the query throw `.invalidQuery` when it runs; see
+  /// ``Collation``.
   public func sorted<Value: TextValue>(
     by field: any KeyPath<R, Value> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query {
-    sorted(by: OrderTerm(field, direction, ignoresCase: true))
+    sorted(by: OrderTerm(field, direction, options.form))
   }
 
   /// Sorts by several fields, ascending: by the first one, then by the second one if the first is
@@ -24,11 +31,11 @@ extension Query {
     _ rest: repeat any KeyPath<R, each Rest> & Sendable
   ) -> Query {
     var terms = [
-      OrderTerm(first, .ascending, ignoresCase: false),
-      OrderTerm(second, .ascending, ignoresCase: false),
+      OrderTerm(first, .ascending),
+      OrderTerm(second, .ascending),
     ]
     for field in repeat each rest {
-      terms.append(OrderTerm(field, .ascending, ignoresCase: false))
+      terms.append(OrderTerm(field, .ascending))
     }
     return with { $0.order = terms + $0.order }
   }
@@ -41,15 +48,16 @@ extension Query {
   public func then<Value: IndexKey>(
     by field: any KeyPath<R, Value> & Sendable, _ direction: SortDirection = .ascending
   ) -> Query {
-    with { $0.order.append(OrderTerm(field, direction, ignoresCase: false)) }
+    with { $0.order.append(OrderTerm(field, direction)) }
   }
 
-  /// Sorts records that are equal in the order so far by a text, ignoring case.
+  /// Sorts records that are equal in the order so far by a text, ignoring case, or in the order of a
+  /// language.
   public func then<Value: TextValue>(
     by field: any KeyPath<R, Value> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query {
-    with { $0.order.append(OrderTerm(field, direction, ignoresCase: true)) }
+    with { $0.order.append(OrderTerm(field, direction, options.form)) }
   }
 
   /// Reverses the order, including that of the ids: the last record comes first.
@@ -67,10 +75,12 @@ extension Query {
 
 extension OrderTerm {
   init<R: Record, Value: IndexKey>(
-    _ field: any KeyPath<R, Value> & Sendable, _ direction: SortDirection, ignoresCase: Bool
+    _ field: any KeyPath<R, Value> & Sendable, _ direction: SortDirection,
+    _ form: CheckedTextForm = .exact
   ) {
     self.init(
-      field: TypedField.of(field), descends: direction == .descending, ignoresCase: ignoresCase)
+      field: TypedField.of(field), descends: direction == .descending, textForm: form.form,
+      error: form.error)
   }
 }
 

@@ -17,16 +17,17 @@ extension Query {
     by field: KeyPath<RelatedFields<R>, Field<R, Value?>>,
     _ direction: SortDirection = .ascending
   ) -> Query<R> {
-    with { $0.order.insert(OrderTerm(field, direction, ignoresCase: false), at: 0) }
+    with { $0.order.insert(OrderTerm(field, direction), at: 0) }
   }
 
-  /// Sorts by a text of the record at the other end of an association, ignoring case.
+  /// Sorts by a text of the record at the other end of an association, ignoring case, or
+  /// in the order of a language.
   @_disfavoredOverload
   public func sorted<Value: TextValue>(
     by field: KeyPath<RelatedFields<R>, Field<R, Value?>>, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query<R> {
-    with { $0.order.insert(OrderTerm(field, direction, ignoresCase: true), at: 0) }
+    with { $0.order.insert(OrderTerm(field, direction, options.form), at: 0) }
   }
 
   /// Sorts records that are equal in the order so far by a field of the record at the other end of
@@ -36,17 +37,17 @@ extension Query {
     by field: KeyPath<RelatedFields<R>, Field<R, Value?>>,
     _ direction: SortDirection = .ascending
   ) -> Query<R> {
-    with { $0.order.append(OrderTerm(field, direction, ignoresCase: false)) }
+    with { $0.order.append(OrderTerm(field, direction)) }
   }
 
   /// Sorts records that are equal in the order so far by a text of the record at the other end of
-  /// an association, ignoring case.
+  /// an association, ignoring case, or in the order of a language.
   @_disfavoredOverload
   public func then<Value: TextValue>(
     by field: KeyPath<RelatedFields<R>, Field<R, Value?>>, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query<R> {
-    with { $0.order.append(OrderTerm(field, direction, ignoresCase: true)) }
+    with { $0.order.append(OrderTerm(field, direction, options.form)) }
   }
 }
 
@@ -60,7 +61,8 @@ extension Selection {
     with { $0.sorted(by: field, direction) }
   }
 
-  /// Sorts by a text of the record at the other end of an association, ignoring case.
+  /// Sorts by a text of the record at the other end of an association, ignoring case, or
+  /// in the order of a language.
   @_disfavoredOverload
   public func sorted<Key: TextValue>(
     by field: KeyPath<RelatedFields<R>, Field<R, Key?>>, options: TextIndexOption,
@@ -80,7 +82,7 @@ extension Selection {
   }
 
   /// Sorts records that are equal in the order so far by a text of the record at the other end of
-  /// an association, ignoring case.
+  /// an association, ignoring case, or in the order of a language.
   @_disfavoredOverload
   public func then<Key: TextValue>(
     by field: KeyPath<RelatedFields<R>, Field<R, Key?>>, options: TextIndexOption,
@@ -101,7 +103,8 @@ extension Related {
     query.sorted(by: field, direction)
   }
 
-  /// The related records in the order of a text of what is related to them, ignoring case.
+  /// The related records in the order of a text of what is related to them, ignoring case, or in that
+  /// of a language.
   @_disfavoredOverload
   public func sorted<Value: TextValue>(
     by field: KeyPath<RelatedFields<Target>, Field<Target, Value?>>, options: TextIndexOption,

@@ -32,13 +32,18 @@ extension QueryDescription {
 package struct OrderTerm: Sendable {
   let field: FieldReference
   var descends: Bool
-  /// Whether case is ignored.
-  let ignoresCase: Bool
+  /// The form in which texts are compared.
+  let textForm: TextForm
+  /// What is wrong with it, thrown when the query runs.
+  let error: LarchError?
 
-  package init(field: FieldReference, descends: Bool, ignoresCase: Bool = false) {
+  package init(
+    field: FieldReference, descends: Bool, textForm: TextForm = .exact, error: LarchError? = nil
+  ) {
     self.field = field
     self.descends = descends
-    self.ignoresCase = ignoresCase
+    self.textForm = textForm
+    self.error = field.error ?? error
   }
 }
 

@@ -20,7 +20,7 @@ extension Related {
     query.sorted(by: field, direction)
   }
 
-  /// The related records in the order of a text, ignoring case.
+  /// The related records in the order of a text, ignoring case, or in that of a language.
   public func sorted<Value: TextValue>(
     by field: any KeyPath<Target, Value> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending

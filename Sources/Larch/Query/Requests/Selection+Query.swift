@@ -17,7 +17,7 @@ extension Selection {
     with { $0.sorted(by: field, direction) }
   }
 
-  /// Sorts by a text, ignoring case.
+  /// Sorts by a text, ignoring case, or in the order of a language.
   public func sorted<Key: TextValue>(
     by field: any KeyPath<R, Key> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
@@ -32,7 +32,8 @@ extension Selection {
     with { $0.then(by: field, direction) }
   }
 
-  /// Sorts records that are equal in the order so far by a text, ignoring case.
+  /// Sorts records that are equal in the order so far by a text, ignoring case, or in the order of a
+  /// language.
   public func then<Key: TextValue>(
     by field: any KeyPath<R, Key> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending

@@ -41,27 +41,26 @@ package struct QueryBinder {
       return try node(field, comparison, literal, test)
     case .compareField(let comparison, let name):
       return try pair(field, comparison, try fields.field(name), test, name)
-    case .equalIgnoringCase(let literal):
-      return try text(.equal, literal, ignoresCase: true, field, test)
+    case .equalText(let literal, let form): return try text(.equal, literal, form, field, test)
     case .between(let lower, let upper):
       return try make(
         .within(
           lower: LiteralTest.Bound(literal: lower, isIncluded: true),
           upper: LiteralTest.Bound(literal: upper, isIncluded: true)), field, test, [lower, upper])
     case .oneOf(let literals): return try make(.oneOf(literals), field, test, literals)
-    case .contains(let literal, let ignoresCase):
+    case .contains(let literal, let form):
       switch field {
       case .other(let names, nil, isList: false):
         // A part of a text, or an element of a list, depending on the record.
         let element = QueryField.other(names, nil, isList: true)
-        let hasElement = try contains(element, literal, ignoresCase: ignoresCase, test)
+        let hasElement = try contains(element, literal, form, test)
         guard case .text = literal.value else { return hasElement }
         let part = try text(
-          .contains, literal, ignoresCase: ignoresCase, field, test, reach: .single)
+          .contains, literal, form, field, test, reach: .single)
         return .any([part, hasElement])
       case _ where field.isList:
-        return try contains(field, literal, ignoresCase: ignoresCase, test)
-      default: return try text(.contains, literal, ignoresCase: ignoresCase, field, test)
+        return try contains(field, literal, form, test)
+      default: return try text(.contains, literal, form, field, test)
       }
     case .has(let literal):
       var field = field
@@ -76,8 +75,8 @@ package struct QueryBinder {
       }
       return try make(.equal(literal), field, test, [literal])
     case .words(let literal, let others): return try words(field, literal, others, test)
-    case .text(let kind, let literal, let ignoresCase):
-      return try text(kind, literal, ignoresCase: ignoresCase, field, test)
+    case .text(let kind, let literal, let form):
+      return try text(kind, literal, form, field, test)
     }
   }
 
@@ -109,10 +108,10 @@ package struct QueryBinder {
 
   /// Whether a list has an element.
   private func contains(
-    _ field: QueryField, _ literal: QueryText.Literal, ignoresCase: Bool, _ test: QueryText.Test
+    _ field: QueryField, _ literal: QueryText.Literal, _ form: TextForm, _ test: QueryText.Test
   ) throws(QueryTextError) -> FilterNode {
-    ignoresCase
-      ? try text(.equal, literal, ignoresCase: true, field, test)
+    form.isFolded
+      ? try text(.equal, literal, form, field, test)
       : try make(.equal(literal), field, test, [literal])
   }
 
@@ -171,14 +170,14 @@ package struct QueryBinder {
   }
 
   private func text(
-    _ kind: TextTest.Kind, _ literal: QueryText.Literal, ignoresCase: Bool,
+    _ kind: TextTest.Kind, _ literal: QueryText.Literal, _ form: TextForm,
     _ field: QueryField, _ test: QueryText.Test, reach: DynamicFilter.Reach = .either
   ) throws(QueryTextError) -> FilterNode {
     guard case .text(let text) = literal.value else {
       throw QueryTextError(
         literal.column, "expected a text in quotes, found \(literal.shown)")
     }
-    let textTest = TextTest(kind: kind, text: text, ignoresCase: ignoresCase)
+    let textTest = TextTest(kind: kind, text: text, form)
     return try make(.text(textTest), field, test, [literal], reach: reach)
   }
 
@@ -273,12 +272,13 @@ package struct QueryBinder {
         term.field.column,
         "\(QueryTextError.shown(term.field.text)) cannot be used for sorting")
     }
-    if term.ignoresCase, reference.form.unwrapped != .primitive(.string) {
+    if term.textForm.isFolded, reference.form.unwrapped != .primitive(.string) {
       throw QueryTextError(
         term.field.column,
-        "\(QueryTextError.shown(term.field.text)) is not text: only text has case")
+        "\(QueryTextError.shown(term.field.text)) is not text: only text has case, or the order of a language"
+      )
     }
     return OrderTerm(
-      field: reference, descends: term.descends, ignoresCase: term.ignoresCase)
+      field: reference, descends: term.descends, textForm: term.textForm)
   }
 }

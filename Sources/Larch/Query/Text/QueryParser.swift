@@ -108,14 +108,14 @@ package struct QueryParser {
 
   private mutating func term() throws(QueryTextError) -> QueryText.Term {
     let field = try name()
-    let ignoresCase = try ignoringCase()
+    let textForm = try isWord("localized", here) ? localized() : ignoring()
     var descends = false
     if skip(word: "desc") || skip(word: "descending") {
       descends = true
     } else if !skip(word: "asc") {
       _ = skip(word: "ascending")
     }
-    return QueryText.Term(field: field, descends: descends, ignoresCase: ignoresCase)
+    return QueryText.Term(field: field, descends: descends, textForm: textForm)
   }
 
   private mutating func wholeNumber() throws(QueryTextError) -> Int {
@@ -242,7 +242,7 @@ package struct QueryParser {
       case "contains":
         advance()
         let literal = try literal()
-        return (.contains(literal, ignoresCase: try ignoringCase()), false)
+        return (.contains(literal, try ignoring()), false)
       case "has":
         advance()
         return (.has(try literal()), false)
@@ -273,11 +273,12 @@ package struct QueryParser {
   ) throws(QueryTextError) -> QueryText.Operation {
     if let literal = literalHere(isOperand: true) {
       advance()
-      guard try ignoringCase() else { return .compare(comparison, literal) }
+      let form = try ignoring()
+      guard form.isFolded else { return .compare(comparison, literal) }
       guard comparison == .equal else {
         throw QueryTextError(literal.column, "only = and text can ignore case")
       }
-      return .equalIgnoringCase(literal)
+      return .equalText(literal, form)
     }
     switch here.token {
     case .word, .name: return .compareField(comparison, try name())
@@ -289,13 +290,29 @@ package struct QueryParser {
     _ kind: TextTest.Kind
   ) throws(QueryTextError) -> QueryText.Operation {
     let literal = try literal()
-    return .text(kind, literal, ignoresCase: try ignoringCase())
+    return .text(kind, literal, try ignoring())
   }
 
-  private mutating func ignoringCase() throws(QueryTextError) -> Bool {
-    guard skip(word: "ignoring") else { return false }
-    guard skip(word: "case") else { throw expected("case") }
-    return true
+  private mutating func ignoring() throws(QueryTextError) -> TextForm {
+    guard skip(word: "ignoring") else { return .exact }
+    if skip(word: "diacritics") { return .caseAndDiacriticInsensitive }
+    guard skip(word: "case") else { throw expected("case or diacritics") }
+    return .caseInsensitive
+  }
+
+  private mutating func localized() throws(QueryTextError) -> TextForm {
+    advance()
+    let language: String
+    switch here.token {
+    case .word(let word): language = word
+    case .literal(.text(let text)), .value(.text(let text)): language = text
+    default: throw expected("a language, such as \"nb\"")
+    }
+    guard let collation = try? Collation(language) else {
+      throw QueryTextError(here.column, "\(here.source) is no language that texts can be sorted by")
+    }
+    advance()
+    return TextForm(collation)
   }
 
   // MARK: Constants and names

@@ -28,14 +28,14 @@ package struct QueryText: Equatable, Sendable {
     case isNil
     case compare(Comparison, Literal)
     case compareField(Comparison, Name)
-    case equalIgnoringCase(Literal)
+    case equalText(Literal, TextForm)
     case between(Literal, Literal)
     case oneOf([Literal])
     /// For a text: contains another one; for a list: has an element.
-    case contains(Literal, ignoresCase: Bool)
+    case contains(Literal, TextForm)
     /// Only for a list.
     case has(Literal)
-    case text(TextTest.Kind, Literal, ignoresCase: Bool)
+    case text(TextTest.Kind, Literal, TextForm)
     /// The words of the field and of others.
     case words(Literal, [Name])
   }
@@ -96,7 +96,7 @@ package struct QueryText: Equatable, Sendable {
   struct Term: Equatable {
     let field: Name
     let descends: Bool
-    let ignoresCase: Bool
+    let textForm: TextForm
   }
 }
 

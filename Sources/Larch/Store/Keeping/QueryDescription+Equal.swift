@@ -28,7 +28,7 @@ extension QueryDescription {
     filter.hashParts(into: &hasher)
     for term in order {
       hasher.combine(term.descends)
-      hasher.combine(term.ignoresCase)
+      hasher.combine(term.textForm)
       term.field.hashParts(into: &hasher)
     }
   }
@@ -37,7 +37,7 @@ extension QueryDescription {
   func hasSameParts(as other: QueryDescription) -> Bool {
     guard order.count == other.order.count, idsDescend == other.idsDescend else { return false }
     for (a, b) in zip(order, other.order) {
-      guard a.descends == b.descends, a.ignoresCase == b.ignoresCase,
+      guard a.descends == b.descends, a.textForm == b.textForm,
         a.field.hasSameParts(as: b.field)
       else { return false }
     }
@@ -138,7 +138,7 @@ extension FieldTest {
       for value in list.joined() { value.hashBits(into: &hasher) }
     case .text(let test):
       hasher.combine(test.kind)
-      hasher.combine(test.ignoresCase)
+      hasher.combine(test.textForm)
       for byte in test.text.utf8 { hasher.combine(byte) }
     }
   }
@@ -191,7 +191,7 @@ extension FieldTest {
     case (.oneOf(let a), .oneOf(let b)):
       a.count == b.count && zip(a, b).allSatisfy { $0.isIdentical(to: $1) }
     case (.text(let a), .text(let b)):
-      a.kind == b.kind && a.ignoresCase == b.ignoresCase && a.text.utf8.elementsEqual(b.text.utf8)
+      a.kind == b.kind && a.textForm == b.textForm && a.text.utf8.elementsEqual(b.text.utf8)
     default: false
     }
   }

@@ -33,7 +33,7 @@ class FamilyMember<Row>: @unchecked Sendable {  // Its subclass has only constan
   final func isOrdered(as other: FamilyMember) -> Bool {
     order.count == other.order.count
       && zip(order, other.order).allSatisfy { a, b in
-        a.field.form == b.field.form && a.descends == b.descends && a.ignoresCase == b.ignoresCase
+        a.field.form == b.field.form && a.descends == b.descends && a.textForm == b.textForm
       }
   }
 }

@@ -95,7 +95,7 @@ extension ReadTransaction {
       let index = try collection.index(at: key.index)
       let component = index.schema.fields[0]
       memory.keyWriter.clear()
-      memory.keyWriter.foldsCase = component.isFolded
+      memory.keyWriter.textForm = component.textForm
       // A cut key, or one of another form, is planned.
       guard
         memory.keyWriter.append(

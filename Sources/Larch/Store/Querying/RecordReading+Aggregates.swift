@@ -67,7 +67,7 @@ extension RecordReading {
         description.filter, .field(FieldFilter(reference, .within(lower: nil, upper: nil))),
       ])
       description.order = [
-        OrderTerm(field: reference, descends: descends, ignoresCase: false)
+        OrderTerm(field: reference, descends: descends)
       ]
       description.idsDescend = false
       description.limit = 1

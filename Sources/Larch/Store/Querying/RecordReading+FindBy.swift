@@ -83,10 +83,9 @@ extension ReadTransaction {
     of keyPath: any KeyPath<R, Value> & Sendable, _ value: Value, in collection: CollectionHandle
   ) -> FieldTest {
     let values = Value.values(of: value)
-    if values.count == 1, case .string(let text) = values[0],
-      context.points.isFolded(keyPath, in: collection)
-    {
-      return .text(TextTest(kind: .equal, text: text, ignoresCase: true))
+    if values.count == 1, case .string(let text) = values[0] {
+      let form = context.points.textForm(keyPath, in: collection)
+      if form.isFolded { return .text(TextTest(kind: .equal, text: text, form)) }
     }
     return .equal(values)
   }

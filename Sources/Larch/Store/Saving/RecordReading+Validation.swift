@@ -68,7 +68,7 @@ extension ReadTransaction {
     // Computed properties run code of the type, which must not use the transaction.
     context.isTakingIn = true
     defer { context.isTakingIn = false }
-    context.ruleWriter.foldsCase = false
+    context.ruleWriter.textForm = .exact
     try declaration.forEachKey(of: record, in: &context.ruleWriter) { writer in
       if isTaken || writer.hasNil { return }
       try writePending(for: index, beforeAdding: writer.bytes)

@@ -27,7 +27,7 @@ extension ReadTransaction {
     let collection = try context.collection(of: R.self)
     let index = context.points.entry(of: field, in: collection).index
     if let index, index.schema.isUnique { return }
-    if context.points.isFolded(field, in: collection) { return }
+    if context.points.textForm(field, in: collection).isFolded { return }
     func error(_ message: StaticString) -> LarchError {
       LarchError(.unsuitableMatch, message) {
         $0.collection = collection.stored.name

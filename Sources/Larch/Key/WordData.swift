@@ -6,7 +6,7 @@ final class WordData: @unchecked Sendable {
   private static let standard = WordData(keepsMarks: false)
   private static let withMarks = WordData(keepsMarks: true)
 
-  static func of(_ rules: WordRules) -> WordData { rules.keepsMarks ? withMarks : standard }
+  static func of(keepsMarks: Bool) -> WordData { keepsMarks ? withMarks : standard }
 
   /// What a scalar is to words.
   enum Role: UInt32 {
