@@ -111,9 +111,12 @@ extension IndexSchema {
     typelessSearch stored: StoredIndex, form: FieldForm?, isReadableFromBytes: Bool
   ) {
     let definition = SearchDefinition(stored.definition)
-    let isReadable = isReadableFromBytes && definition?.rules != nil
+    let paths = definition?.paths ?? []
+    // A definition that no program writes has words that nobody can tell.
+    let isKnown = paths.count <= SearchSchema.fieldLimit
+    let isReadable = isReadableFromBytes && definition?.rules != nil && isKnown
     let isMarked = definition?.hasDefault == true || definition?.hasRename == true
-    let fields = (definition?.paths ?? []).map { path in
+    let fields = (isKnown ? paths : []).map { path in
       let optional = form?.optionalNames(on: path) ?? []
       return SearchFieldSchema(
         path: path, optionalNames: isMarked ? [] : optional,

@@ -18,6 +18,9 @@ final class SearchFilling {
   var byteCount: Int { pending.byteCount }
 
   func add(_ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws {
+    guard collection.stored.idKind.width.map({ $0 == id.count }) ?? true else {
+      throw RecordEnvelope.damaged(id, collection.stored)
+    }
     try words.collect(of: record, number, in: collection, into: &list)
     for item in list.items {
       _ = pending.append(list.word(item), id: id, list.posting(item), isRemoval: false)

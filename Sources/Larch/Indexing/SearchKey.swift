@@ -20,7 +20,8 @@ enum SearchKey {
   /// The number of a record with an id of eight bytes: numbers are in the order of ids.
   @inline(__always)
   static func number(ofID id: UnsafeRawBufferPointer) -> UInt64 {
-    UInt64(bigEndian: id.loadUnaligned(as: UInt64.self))
+    // Who reads ids of a file checks their length; nothing behind an id is read.
+    id.count == 8 ? UInt64(bigEndian: id.loadUnaligned(as: UInt64.self)) : .max
   }
 
   /// Appends a number as few bytes, which sort as numbers do: a byte that tells how many follow, then these.

@@ -1,5 +1,5 @@
 /// Maintains the searches in one write transaction: takes the words of a record before and after a change, and
-/// gathers the postings that differ. They are merged into the trees word by word, at the end of the write or before
+/// collects the postings that differ. They are merged into the trees word by word, at the end of the write or before
 /// a tree is read.
 final class SearchMaintainer {
   /// The words of one record in one search.
@@ -15,7 +15,7 @@ final class SearchMaintainer {
   private var changes: [Words] = []
   /// By the handle of the tree; created at the first change of a search and kept for later transactions.
   private var pending: [UInt32: PendingWords] = [:]
-  /// The size of all gathered changes.
+  /// The size of all collected changes.
   private(set) var size = 0
 
   init(_ context: TransactionContext) {

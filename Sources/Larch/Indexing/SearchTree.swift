@@ -21,7 +21,10 @@ struct SearchTree {
 
   /// The number of a record; nil if it is in no search.
   func number(of id: UnsafeRawBufferPointer) throws -> UInt64? {
-    if !isNumbered { return SearchKey.number(ofID: id) }
+    if !isNumbered {
+      guard id.count == 8 else { throw SearchBytes.damaged }
+      return SearchKey.number(ofID: id)
+    }
     return try SearchNumbers.number(of: id, in: index.database, transaction)
   }
 
