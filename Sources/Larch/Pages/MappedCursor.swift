@@ -89,6 +89,8 @@ package struct MappedCursor {
 
   @inline(never)
   private mutating func nextLeaf() -> Move {
+    // It is at no key.
+    guard count > 0 else { return .end }
     let key = node.key
     switch neighbour(of: key, isNext: true) {
     case .none: return .end
@@ -101,6 +103,7 @@ package struct MappedCursor {
 
   @inline(never)
   private mutating func previousLeaf() -> Move {
+    guard count > 0 else { return .end }
     let key = node.key
     switch neighbour(of: key, isNext: false) {
     case .none: return .end
@@ -162,6 +165,24 @@ extension MappedCursor {
 
   /// The tree that it goes over.
   package var mappedTree: MappedTree { tree }
+
+  /// The value of the key at which it is, in a tree of records; nil if it is not inside its page or its own
+  /// pages.
+  @inline(__always)
+  package var value: UnsafeRawBufferPointer? {
+    node.flags == 0 ? tree.singleValue(of: node) : longValue
+  }
+
+  /// Asks for the next value too: where its pages are, no processor guesses.
+  @inline(never)
+  private var longValue: UnsafeRawBufferPointer? {
+    if place &+ 1 < count, let next = tree.node(place &+ 1, in: leaf),
+      next.flags == PageLayout.bigData
+    {
+      tree.prefetchLongValue(of: next)
+    }
+    return tree.singleValue(of: node)
+  }
 }
 
 extension MappedTree {

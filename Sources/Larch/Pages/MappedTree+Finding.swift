@@ -144,6 +144,17 @@ extension MappedTree {
       start: run.base + PageLayout.headerSize, count: node.valueSize)
   }
 
+  /// Asks for the first bytes of a value with its own pages, in the first two of these.
+  func prefetchLongValue(of node: PageNode) {
+    let offset = node.value - page(around: node.base).base
+    guard offset <= pageSize &- 8 else { return }
+    let first = node.value.uint64(0)
+    guard first > 1, first < lastPage else { return }
+    let start = page(at: first).base
+    for line in 0..<4 { (start + line &* 64).prefetch() }
+    if node.valueSize > pageSize { (start + pageSize).prefetch() }
+  }
+
   /// Pages begin at multiples of their size.
   @inline(__always)
   private func page(around address: UnsafeRawPointer) -> PageHeader {

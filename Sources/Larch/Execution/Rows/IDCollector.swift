@@ -23,7 +23,7 @@ final class IDCollector {
     case .nothing: break
     case .records(let ranges):
       let scanner = try RecordScanner(
-        ranges, of: reader.collection, descends: false, in: reader.context.transaction())
+        ranges, of: reader.collection, descends: false, in: reader.context)
       while let entry = try scanner.next() { list.append(entry.key) }
     case .index(let scan): try append(scan, to: &list)
     case .list(let scan):

@@ -8,7 +8,7 @@ final class RecordRows: RowSource {
     self.reader = reader
     isFiltering = reader.isFiltering
     scanner = try RecordScanner(
-      ranges, of: reader.collection, descends: descends, in: reader.context.transaction())
+      ranges, of: reader.collection, descends: descends, in: reader.context)
   }
 
   override func next() throws -> Bool {

@@ -2,7 +2,7 @@
 final class RecordScanner {
   private let ranges: [KeyRange]
   private let descends: Bool
-  @exclusivity(unchecked) private var cursor: LMDBCursor?
+  @exclusivity(unchecked) private var cursor: StoredCursor
   private var range = -1
   @exclusivity(unchecked) private var isInRange = false
   /// The end of the range: the upper bound, or the lower one of a descending scan.
@@ -10,15 +10,16 @@ final class RecordScanner {
 
   init(
     _ ranges: [KeyRange], of collection: CollectionHandle, descends: Bool,
-    in transaction: LMDBTransaction
+    in context: TransactionContext
   ) throws {
     self.ranges = ranges.filter { !$0.isEmpty }
     self.descends = descends
-    cursor = try LMDBCursor(collection.records, in: transaction)
+    cursor = StoredCursor(collection.records, context)
+    try cursor.open(isOften: ranges.count == 1 && ranges[0].isEverything)
   }
 
   func close() {
-    cursor = nil
+    cursor.close()
     isInRange = false
     range = ranges.count
   }
@@ -26,7 +27,7 @@ final class RecordScanner {
   /// The next id with its stored value; nil at the end.
   @inline(__always)
   func next() throws -> LMDBEntry? {
-    if isInRange, !descends, let entry = try cursor?.next() {
+    if isInRange, !descends, let entry = try cursor.next() {
       if end == nil { return entry }
       if let accepted = accept(entry) { return accepted }
     }
@@ -35,7 +36,7 @@ final class RecordScanner {
 
   private func nextSlowly() throws -> LMDBEntry? {
     while true {
-      if isInRange, descends, let accepted = accept(try cursor?.previous()) { return accepted }
+      if isInRange, descends, let accepted = accept(try cursor.previous()) { return accepted }
       isInRange = false
       range += 1
       guard range < ranges.count else {
@@ -61,12 +62,12 @@ final class RecordScanner {
 
   private func seek(_ bounds: KeyRange) throws -> LMDBEntry? {
     if !descends {
-      if bounds.lower.isEmpty { return try cursor?.first() }
-      return try bounds.lower.withUnsafeBytes { try cursor?.seek(atOrAfter: $0) }
+      if bounds.lower.isEmpty { return try cursor.first() }
+      return try bounds.lower.withUnsafeBytes { try cursor.seek(atOrAfter: $0) }
     }
-    guard let upper = bounds.upper else { return try cursor?.last() }
+    guard let upper = bounds.upper else { return try cursor.last() }
     if upper.isEmpty { return nil }
-    let entry = try upper.withUnsafeBytes { try cursor?.seek(atOrAfter: $0) }
-    return entry == nil ? try cursor?.last() : try cursor?.previous()
+    let entry = try upper.withUnsafeBytes { try cursor.seek(atOrAfter: $0) }
+    return entry == nil ? try cursor.last() : try cursor.previous()
   }
 }

@@ -47,7 +47,7 @@ final class RecordCursor: OpenCursor {
   private let coder: RecordCoder
   private let collectionNumber: UInt32
   private let isWriting: Bool
-  @exclusivity(unchecked) private var cursor: LMDBCursor?
+  @exclusivity(unchecked) private var cursor: StoredCursor
   private var hasStarted = false
   private var isAtEnd = false
   /// Whether a record was requested after the end of the transaction.
@@ -67,17 +67,18 @@ final class RecordCursor: OpenCursor {
     collectionNumber = collection.number
     isWriting = transaction is WriteTransaction
     changeCount = transaction.changeCount
+    cursor = StoredCursor(collection.records, transaction.context)
   }
 
-  deinit { if cursor != nil { transaction.unregister(self) } }
+  deinit { if cursor.isOpen { transaction.unregister(self) } }
 
   /// The reason why it ended before the last record.
   var error: (any Error)? {
     hasOutlived ? TransactionContext.ended : transaction.sequenceError
   }
 
-  /// Closes the LMDB cursor. The next step opens another one, after the last key.
-  override func close() { cursor = nil }
+  /// Closes its position. The next step opens another one, after the last key.
+  override func close() { cursor.close() }
 
   /// The next record; nil at the end, and after an error, which the transaction keeps.
   @inline(__always)
@@ -107,9 +108,7 @@ final class RecordCursor: OpenCursor {
 
   @inline(__always)
   private func nextOrEnd() -> LMDBEntry? {
-    if cursor != nil, !isWriting {
-      if let entry = try? cursor?.next() { return entry }
-    }
+    if !isWriting, cursor.isOpen, let entry = try? cursor.next() { return entry }
     return slowNext()
   }
 
@@ -151,21 +150,22 @@ final class RecordCursor: OpenCursor {
     if !hasStarted {
       hasStarted = true
       try open()
-      if isWriting, let last = try cursor?.last() { endKey = [UInt8](last.key) }
-      return try cursor?.first()
+      if isWriting, let last = try cursor.last() { endKey = [UInt8](last.key) }
+      return try cursor.first()
     }
-    if cursor != nil, changeCount == transaction.changeCount { return try cursor?.next() }
+    if cursor.isOpen, changeCount == transaction.changeCount { return try cursor.next() }
     // New records may be held back.
     _ = try transaction.live()
-    if cursor == nil { try open() }
+    if !cursor.isOpen { try open() }
     changeCount = transaction.changeCount
-    let entry = try lastKey.withUnsafeBytes { try cursor?.seek(atOrAfter: $0) }
+    let entry = try lastKey.withUnsafeBytes { try cursor.seek(atOrAfter: $0) }
     guard let entry, lastKey.withUnsafeBytes({ $0.equals(entry.key) }) else { return entry }
-    return try cursor?.next()
+    return try cursor.next()
   }
 
   private func open() throws {
-    cursor = try LMDBCursor(collection.records, in: try transaction.live())
+    _ = try transaction.live()
+    try cursor.open(isOften: true)
     transaction.register(self)
   }
 }

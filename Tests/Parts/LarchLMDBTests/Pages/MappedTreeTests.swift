@@ -77,6 +77,7 @@ extension MappedFile {
         case .one(let bytes), .run(let bytes, _): areInside = areInside && isInside(bytes)
         case .other: break
         }
+        if let value = cursor.value { areInside = areInside && isInside(value) }
         move = isNext ? cursor.next() : cursor.previous()
       }
       if move == .unclear { unclear += 1 }
