@@ -36,9 +36,17 @@ enum RadixSort {
     let top = Number.bitWidth - differing.leadingZeroBitCount
     if top == 0 { return }
     let bits = min(top, Int.bitWidth - count.leadingZeroBitCount, mostBits)
-    let shift = Number(truncatingIfNeeded: top - bits)
+    let shift = top - bits
     let mask = 1 << bits - 1
-    func digit(_ number: Number) -> Int { Int(truncatingIfNeeded: number &>> shift) & mask }
+    // Mostly the highest word has all of these bits, and to shift it costs a quarter.
+    let below = Number.bitWidth - UInt64.bitWidth
+    func digit(_ number: Number) -> Int {
+      shift >= below
+        ? Int(
+          truncatingIfNeeded: UInt64(truncatingIfNeeded: number &>> Number(below))
+            &>> UInt64(truncatingIfNeeded: shift &- below)) & mask
+        : Int(truncatingIfNeeded: number &>> Number(truncatingIfNeeded: shift)) & mask
+    }
     places.initialize(repeating: 0, count: mask + 1)
     for place in 0..<count { places[digit(numbers[place])] &+= 1 }
     var total: UInt = 0

@@ -35,6 +35,9 @@ package struct MappedTree {
     tree = DatabaseRecord(bytes)
   }
 
+  /// The address of the first page. All keys and values are behind it.
+  package var start: UnsafeRawPointer { map }
+
   /// Another tree of the same file, or the same tree in another snapshot.
   func with(_ tree: DatabaseRecord) -> MappedTree {
     var other = self

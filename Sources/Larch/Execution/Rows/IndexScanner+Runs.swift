@@ -1,6 +1,10 @@
 // Scans that read all entries straight from the pages, without a step for each key.
 
 extension IndexScanner {
+  /// The beginning of the map in which the keys of `forEachRun` are, as long as the read is open; nil if all is
+  /// left to LMDB.
+  var map: UnsafeRawPointer? { cursor.tree?.start }
+
   /// Calls with each key and a run of its ids, straight from the pages, until the closure returns false. The
   /// ids have one size and no gaps. Only for a scan that has not begun, in the order of the keys and ids.
   ///

@@ -20,6 +20,10 @@ final class KeyComponents {
     var isSelfDelimiting: Bool
     /// The size of each value; 0 if it varies.
     var width: Int
+    /// Whether it is a text or data that is never nil, and that others follow.
+    var isEndedText: Bool
+    /// Whether this text of the current key may have escapes.
+    var mayHaveEscapes = true
   }
 
   let fields: [IndexFieldSchema]
@@ -51,12 +55,15 @@ final class KeyComponents {
         fixedCount += 1
         fixedEnd += width
       }
+      let isSelfDelimiting = simple?.primitive.isSelfDelimiting ?? false
       (parts + place).initialize(
         to: Part(
           primitive: simple?.primitive ?? .bool, isOptional: simple?.isOptional ?? false,
           isComplex: simple == nil,
-          isSelfDelimiting: simple?.primitive.isSelfDelimiting ?? false,
-          width: simple.flatMap { $0.isOptional ? nil : $0.primitive.keyWidth } ?? 0))
+          isSelfDelimiting: isSelfDelimiting,
+          width: simple.flatMap { $0.isOptional ? nil : $0.primitive.keyWidth } ?? 0,
+          isEndedText: simple?.isOptional == false && !isSelfDelimiting && place < fields.count - 1)
+      )
     }
     (self.fixedCount, self.fixedEnd) = (fixedCount, fixedEnd)
   }
@@ -130,7 +137,8 @@ final class KeyComponents {
     }
     start += 1
     if place == count - 1 { return .value(UnsafeRawBufferPointer(rebasing: key[start..<end])) }
-    return .value(unescaped(UnsafeRawBufferPointer(rebasing: key[start..<end - 2])))
+    let text = UnsafeRawBufferPointer(rebasing: key[start..<end - 2])
+    return .value(part.mayHaveEscapes ? unescaped(text) : text)
   }
 
   private func end(of place: Int) throws -> Int {
@@ -141,15 +149,36 @@ final class KeyComponents {
   /// Finds the end of the next component.
   private func findEnd() throws {
     let start = known == 0 ? 0 : ends[known &- 1]
-    let width = (parts + known).pointee.width
+    let part = parts + known
+    let width = part.pointee.width
     if width > 0, start >= 0, start &+ width <= key.count {
       ends[known] = start &+ width
+    } else if part.pointee.isEndedText, let end = endOfPlainText(from: start) {
+      ends[known] = end
+      part.pointee.mayHaveEscapes = false
     } else {
+      part.pointee.mayHaveEscapes = true
       ends[known] =
         start < 0
         ? KeyComponents.cutEnd : try end(from: start, parts[known], isLast: known == count - 1)
     }
     known &+= 1
+  }
+
+  /// The end of a text without escapes; nil if it must be looked at more closely.
+  @inline(__always)
+  private func endOfPlainText(from start: Int) -> Int? {
+    guard start >= 0, start < key.count, let base = key.baseAddress,
+      base.load(fromByteOffset: start, as: UInt8.self) == 1,
+      let size = UnsafeRawBufferPointer(
+        start: base + (start &+ 1), count: key.count &- start &- 1
+      ).firstZero
+    else { return nil }
+    let end = start &+ size &+ 3
+    guard end <= key.count, base.load(fromByteOffset: end &- 1, as: UInt8.self) == 0 else {
+      return nil
+    }
+    return end
   }
 
   private func end(from start: Int, _ part: Part, isLast: Bool) throws -> Int {

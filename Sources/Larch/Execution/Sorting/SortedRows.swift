@@ -32,8 +32,10 @@ final class SortedRows: RowSource {
   @exclusivity(unchecked) private var top: TopNumbers
   @exclusivity(unchecked) private var numbers: [UInt128] = []
   @exclusivity(unchecked) private var place = 0
-  /// The keys of rows that are sorted by their ids, each after its length; `numbers` has the places.
+  /// The keys of rows that are sorted by their ids, unless these stay in the map.
   @exclusivity(unchecked) private var keys = ByteBuffer(capacity: 0)
+  /// The beginning of the map, if the keys are in it.
+  @exclusivity(unchecked) private var map: UnsafeRawPointer?
   /// The number of the token's row.
   @exclusivity(unchecked) private var least: UInt128 = 0
   @exclusivity(unchecked) private var hasLeast = false
@@ -90,16 +92,25 @@ final class SortedRows: RowSource {
 
   private func takeKey() -> Bool {
     guard place < numbers.count else { return false }
-    take(idNumber: UInt64(truncatingIfNeeded: numbers[place] >> 64))
-    key = key(at: numbers[place])
+    let row = numbers[place]
+    take(idNumber: UInt64(truncatingIfNeeded: row >> 64))
+    key = key(of: row)
     place += 1
     return true
   }
 
-  private func key(at row: UInt128) -> UnsafeRawBufferPointer {
-    let start = Int(UInt64(truncatingIfNeeded: row))
-    let length = keys.bytes(at: start, count: 2)
-    return keys.bytes(at: start + 2, count: Int(length[0]) << 8 | Int(length[1]))
+  /// A row with its key as a number that sorts by the id: then come the place of the key in `keys` or in the
+  /// map, which has fewer than 2^48 bytes, and its length.
+  @inline(__always)
+  private static func row(_ id: UInt64, keyAt place: Int, count: Int) -> UInt128 {
+    UInt128(id) << 64 | UInt128(UInt64(truncatingIfNeeded: place &<< 16 | count))
+  }
+
+  @inline(__always)
+  private func key(of row: UInt128) -> UnsafeRawBufferPointer {
+    let place = UInt64(truncatingIfNeeded: row)
+    let start = map ?? UnsafeRawPointer(keys.base)
+    return UnsafeRawBufferPointer(start: start + Int(place &>> 16), count: Int(place & 0xFFFF))
   }
 
   private func take(_ row: RowSorter.Row?) -> Bool {
@@ -209,9 +220,7 @@ final class SortedRows: RowSource {
 
   @inline(__always)
   private func append(_ number: UInt64, _ key: UnsafeRawBufferPointer) {
-    numbers.append(UInt128(number) << 64 | UInt128(keys.count))
-    keys.append(UInt8(truncatingIfNeeded: key.count >> 8))
-    keys.append(UInt8(truncatingIfNeeded: key.count))
+    numbers.append(SortedRows.row(number, keyAt: keys.count, count: key.count))
     keys.append(key)
   }
 
@@ -220,21 +229,26 @@ final class SortedRows: RowSource {
   /// Takes the rows from all entries of a scan; false, without a row, if they must come one by one, or if
   /// they do not fit into memory.
   private func takeAllEntries() throws -> Bool {
-    guard let rows = source as? IndexRows, rows.areAllEntries else { return false }
+    guard let rows = source as? IndexRows, rows.areAllEntries, let map = rows.scanner.map else {
+      return false
+    }
     numbers.reserveCapacity(128)
-    keys.reserve(4096)
     let areTaken = try rows.scanner.forEachRun { key, ids in
+      guard let keyStart = key.baseAddress else { return false }
+      let place = keyStart - map
       // Rows with keys are sorted by ids of eight bytes.
-      for place in 0..<ids.count / 8 {
-        append(
-          sortKey.number(ofID: UnsafeRawBufferPointer(rebasing: ids[place * 8..<place * 8 + 8])),
-          key)
+      for number in 0..<ids.count / 8 {
+        let id = UnsafeRawBufferPointer(rebasing: ids[number * 8..<number * 8 + 8])
+        numbers.append(
+          SortedRows.row(sortKey.number(ofID: id), keyAt: place, count: key.count))
       }
       return !isFull
     }
-    if areTaken { return true }
+    if areTaken {
+      self.map = map
+      return true
+    }
     numbers.removeAll()
-    keys.removeAll()
     return false
   }
 
@@ -243,7 +257,7 @@ final class SortedRows: RowSource {
     let rows = RowSorter(settings)
     sorter = rows
     for row in numbers {
-      try add(UInt64(truncatingIfNeeded: row >> 64), key(at: row), to: rows)
+      try add(UInt64(truncatingIfNeeded: row >> 64), key(of: row), to: rows)
     }
     numbers = []
     keys = ByteBuffer(capacity: 0)
