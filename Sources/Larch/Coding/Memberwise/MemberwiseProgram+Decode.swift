@@ -55,7 +55,7 @@ extension MemberwiseProgram {
       case .fixedEnumeration, .optionalFixedEnumeration:
         let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
         let bytes = UnsafeRawBufferPointer(start: slot, count: Int(step.pointee.width))
-        guard Self.decodeCase(step.pointee, isThere, bytes, into: place) else {
+        guard Self.decodeCase(step.pointee.table, isThere, bytes, into: place) else {
           return undo(step, target)
         }
       case .decimal, .optionalDecimal:
@@ -68,8 +68,16 @@ extension MemberwiseProgram {
         guard end >= start, end <= count else { return undo(step, target) }
         let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
         let bytes = UnsafeRawBufferPointer(start: base + start, count: end &- start)
-        guard isThere || bytes.isEmpty, decodeRarely(step.pointee, isThere, bytes, into: place)
-        else { return undo(step, target) }
+        guard isThere || bytes.isEmpty else { return undo(step, target) }
+        let isRead =
+          switch step.pointee.operation {
+          case .optionalDirectString:
+            Self.readText(isThere, base + start, end &- start, into: place)
+          case .enumeration, .optionalEnumeration:
+            Self.decodeCase(step.pointee.table, isThere, bytes, into: place)
+          default: decodeRarely(step.pointee, isThere, bytes, into: place)
+          }
+        guard isRead else { return undo(step, target) }
         start = end
       }
     }
@@ -84,6 +92,24 @@ extension MemberwiseProgram {
   @inline(never)
   private func initializeAbsent(_ target: UnsafeMutableRawPointer) {
     for property in absent { property.optional.initializeNone(at: target + property.offset) }
+  }
+
+  /// An optional string in its direct form.
+  @inline(__always)
+  private static func readText(
+    _ isThere: Bool, _ start: UnsafeRawPointer, _ count: Int, into place: UnsafeMutableRawPointer
+  ) -> Bool {
+    guard isThere else {
+      place.assumingMemoryBound(to: String?.self).initialize(to: nil)
+      return true
+    }
+    // The memory of the optional is that of the string.
+    guard let (low, high) = SmallString.words(start, count) else {
+      return readText(start, count, into: place)
+    }
+    place.storeBytes(of: low, as: UInt64.self)
+    place.storeBytes(of: high, toByteOffset: 8, as: UInt64.self)
+    return true
   }
 
   /// A string that is not small and ASCII.
@@ -114,10 +140,10 @@ extension MemberwiseProgram {
 
   @inline(never)
   private static func decodeCase(
-    _ step: Step, _ isThere: Bool, _ bytes: UnsafeRawBufferPointer,
+    _ table: Unmanaged<EnumTable>?, _ isThere: Bool, _ bytes: UnsafeRawBufferPointer,
     into place: UnsafeMutableRawPointer
   ) -> Bool {
-    let found = step.table?._withUnsafeGuaranteedRef {
+    let found = table?._withUnsafeGuaranteedRef {
       isThere ? $0.find(bytes) : $0.noneByte
     }
     guard let byte = found.flatMap({ $0 }) else { return false }
@@ -132,7 +158,7 @@ extension MemberwiseProgram {
   ) -> Bool {
     switch step.operation {
     case .skip: return true
-    case .string, .optionalString, .optionalDirectString:
+    case .string, .optionalString:
       guard isThere else {
         place.assumingMemoryBound(to: String?.self).initialize(to: nil)
         return true
@@ -144,8 +170,6 @@ extension MemberwiseProgram {
         place.assumingMemoryBound(to: String?.self).initialize(to: text)
       }
       return true
-    case .enumeration, .optionalEnumeration:
-      return Self.decodeCase(step, isThere, bytes, into: place)
     default: break
     }
     let detail = details[Int(step.detail)]

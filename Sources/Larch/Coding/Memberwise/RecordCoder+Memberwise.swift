@@ -130,6 +130,27 @@ extension RecordCoder: MemberwiseReference {
     #endif
   }
 
+  /// Initializes the memory at `target` from a record, as `decode` does. A value that is returned is copied by
+  /// each caller, through the functions of its type.
+  @inline(__always)
+  func decode<R: Decodable>(
+    _ record: UnsafeRawBufferPointer, into target: UnsafeMutablePointer<R>
+  ) throws {
+    guard !writesMaps, let codec = memberwise.codec(for: R.self) else {
+      return target.initialize(to: try decodeThroughCodable(R.self, from: record))
+    }
+    let isRead = codec._withUnsafeGuaranteedRef {
+      !$0.isSampled && $0.decode(record, into: UnsafeMutableRawPointer(target))
+    }
+    guard isRead else {
+      return target.initialize(to: try decodeMemberwise(R.self, from: record, codec))
+    }
+    #if DEBUG
+      let checked = try codec.takeUnretainedValue().checkReading(target.move(), record, self)
+      target.initialize(to: checked)
+    #endif
+  }
+
   @inline(never)
   func decodeLearning<R: Decodable>(
     _ type: R.Type, from record: UnsafeRawBufferPointer, _ codec: MemberwiseCodec

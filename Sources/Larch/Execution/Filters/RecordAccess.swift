@@ -117,6 +117,23 @@ final class RecordAccess<R: Record>: TypedAccess {
     }
   }
 
+  /// The same, into the memory at `target`.
+  @inline(__always)
+  func decode(
+    _ row: QueryRow, of run: PlanRun, into target: UnsafeMutablePointer<R>
+  ) throws {
+    do {
+      let record = try row.record ?? run.record()
+      if decodedStart != nil {
+        target.initialize(to: try takeKept(record))
+      } else {
+        try coder.decode(record, into: target)
+      }
+    } catch {
+      throw named(error, row.id)
+    }
+  }
+
   /// The verified bytes of the record of a row.
   func bytes(of row: QueryRow, _ run: PlanRun) throws -> UnsafeRawBufferPointer {
     try row.record ?? run.record()

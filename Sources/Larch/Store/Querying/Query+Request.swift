@@ -16,7 +16,7 @@ extension Query: RunnableRequest {
     return try tx.run(details, of: R.self, for: tx.needOfValues, isAll: true) { run, access in
       let records = RecordBuffer<R>(limit: details.limit)
       while let row = try run.next() {
-        records.next().initialize(to: try access.decode(row, of: run))
+        try access.decode(row, of: run, into: records.next())
         records.filled()
       }
       return records.takeArray()

@@ -21,8 +21,7 @@ extension ReadTransaction {
           guard let stored = try context.get(id, from: collection.records, in: transaction) else {
             throw RowReader.missing(id, collection)
           }
-          (start + count).initialize(
-            to: try context.decode(type, stored, id: id, in: collection))
+          try context.decode(stored, id: id, in: collection, into: start + count)
           count += 1
         }
       }

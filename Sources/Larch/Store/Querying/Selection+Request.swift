@@ -266,7 +266,7 @@ private final class SelectedRow<R: Record>: SelectedValues {
 
   override func record() throws -> UnsafeRawPointer {
     if !isDecoded, let row {
-      decoded.initialize(to: try access.decode(row, of: run))
+      try access.decode(row, of: run, into: decoded)
       isDecoded = true
     }
     return UnsafeRawPointer(decoded)

@@ -203,6 +203,20 @@ extension TransactionContext {
     }
   }
 
+  /// The same, into the memory at `target`.
+  @inline(__always)
+  func decode<R: Record>(
+    _ stored: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, in collection: CollectionHandle,
+    into target: UnsafeMutablePointer<R>
+  ) throws {
+    let record = try RecordEnvelope.open(stored, id: id, in: collection)
+    do {
+      try coder.decode(record, into: target)
+    } catch {
+      throw described(error, id: id, in: collection)
+    }
+  }
+
   /// Adds the collection and the id of the record to an error of the coder.
   @inline(never)
   func described(
