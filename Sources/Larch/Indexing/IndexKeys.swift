@@ -33,9 +33,12 @@ struct IndexKeys: ~Copyable {
   }
 
   /// Adds the keys of every index, or of one alone, to `list`.
+  ///
+  /// - Parameter memory: the record in memory, if it has every bit of the decoded one.
   mutating func collect(
-    of record: UnsafeRawBufferPointer, in collection: CollectionHandle, with coder: RecordCoder,
-    only: Int? = nil, into list: inout EntryList
+    of record: UnsafeRawBufferPointer, from memory: RecordInMemory? = nil,
+    in collection: CollectionHandle, with coder: RecordCoder, only: Int? = nil,
+    into list: inout EntryList
   ) throws {
     let plan = self.plan(for: collection)
     let shapes = coder.shapes
@@ -50,7 +53,10 @@ struct IndexKeys: ~Copyable {
         && append(entry.steps, entry.count, of: record, shapes, number, into: &list)
       if !isDecided { undecided |= 1 << UInt64(number) }
     }
-    if undecided != 0 {
+    if undecided == 0 { return }
+    if let memory {
+      try collectUndecided(of: memory, in: collection, into: &list)
+    } else {
       try collectUndecided(of: record, in: collection, with: coder, into: &list)
     }
   }
@@ -124,6 +130,22 @@ struct IndexKeys: ~Copyable {
         else { return false }
       }
       return true
+    }
+  }
+
+  @inline(never)
+  private mutating func collectUndecided(
+    of memory: RecordInMemory, in collection: CollectionHandle, into list: inout EntryList
+  ) throws {
+    let isWhole = isWhole
+    var left = undecided
+    while left != 0 {
+      let number = left.trailingZeroBitCount
+      left &= left &- 1
+      let keys = memory.keys[collection.indexes[number].position]
+      try keys.forEachKey(at: memory.address, in: &writer) {
+        IndexKeys.insert($0, index: number, isWhole: isWhole, into: &list)
+      }
     }
   }
 

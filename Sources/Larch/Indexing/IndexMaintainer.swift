@@ -37,12 +37,13 @@ package final class IndexMaintainer {
   /// - Parameters:
   ///   - before: the record that is stored now; its bytes are read before this returns.
   ///   - after: the record after the change.
+  ///   - memory: this record in memory, if it has every bit of the decoded one.
   ///   - prove: checks the new entries before they are used.
   ///   - write: stores the record; called after all checks, before entries are collected.
   package func update(
     id: UnsafeRawBufferPointer, before: UnsafeRawBufferPointer?, after: UnsafeRawBufferPointer?,
-    in collection: CollectionHandle, prove: (borrowing EntryList) throws -> Void = { _ in },
-    write: () throws -> Void
+    from memory: RecordInMemory? = nil, in collection: CollectionHandle,
+    prove: (borrowing EntryList) throws -> Void = { _ in }, write: () throws -> Void
   ) throws {
     let isWatched = context.current?.isWatched == true
     let hasWords = !collection.searches.isEmpty
@@ -61,7 +62,8 @@ package final class IndexMaintainer {
     }
     if let before { try collectOld(of: before, id: id, in: collection) }
     if let after {
-      try keys.collect(of: after, in: collection, with: context.coder, into: &new)
+      try keys.collect(
+        of: after, from: memory, in: collection, with: context.coder, into: &new)
       try prove(new)
       try checkUnique(id: id, after: after, in: collection)
       if collection.referenceIndexes != 0 {

@@ -40,6 +40,8 @@ final class RecordCoder {
   @exclusivity(unchecked) private var aliases: [ObjectIdentifier: [String: [String]]] = [:]
 
   let memberwise: MemberwiseCodecs
+  /// Whether the record that was encoded last is read back with every bit of the value in memory.
+  @exclusivity(unchecked) private(set) var isExact = false
 
   init(shapes: ShapeTable, writesMaps: Bool = false) {
     self.shapes = shapes
@@ -88,10 +90,14 @@ final class RecordCoder {
       inner.userInfo = userInfo
       return try inner.encode(value)
     }
+    isExact = false
     guard !writesMaps, let codec = memberwise.codec(for: R.self) else {
       return try encodeThroughCodable(value)
     }
-    if let record = encodeMemberwise(value, codec) { return record }
+    if let record = encodeMemberwise(value, codec) {
+      isExact = codec._withUnsafeGuaranteedRef { $0.isExact }
+      return record
+    }
     return learnWriting(value, try encodeThroughCodable(value), codec)
   }
 

@@ -34,6 +34,9 @@ final class MemberwiseCodec {
   let scratch: UnsafeMutableRawPointer
   /// Whether some records are coded both ways.
   let isSampled: Bool
+  /// Whether a value that is written memberwise is read back with every bit of its own. A default may take
+  /// the place of a nil that was not written.
+  let isExact: Bool
   @exclusivity(unchecked) var sample = CodingSample()
   /// Compares two values in memory.
   private(set) lazy var comparing: MemberwiseProgram? = {
@@ -60,6 +63,7 @@ final class MemberwiseCodec {
     generation = shapes.generation
     let memory = TypeLayout.Memory(of: type)
     isSampled = plan.isSampled
+    isExact = plan.isExact && readsMissingAsNil
     scratch = .allocate(byteCount: max(memory.size, 1), alignment: memory.alignment)
   }
 

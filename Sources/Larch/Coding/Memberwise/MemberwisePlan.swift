@@ -45,6 +45,9 @@ final class MemberwisePlan: Sendable {
   /// Whether it rests on a proof, its own or that of a nested type, so that some of its records are
   /// coded both ways.
   let isSampled: Bool
+  /// Whether nothing in a value is written through a type of a library, which may choose another form, so
+  /// that memberwise coding gives every bit back.
+  let isExact: Bool
 
   /// The direction of a comparison with Codable. Writing is compared only together with reading.
   enum Direction: UInt8 { case reading = 1, writing = 3 }
@@ -59,6 +62,7 @@ final class MemberwisePlan: Sendable {
     self.proof = proof
     let nested = properties.compactMap(\.form.innermostPlan)
     isSampled = proof != nil || nested.contains { $0.isSampled }
+    isExact = reason == nil && proof == nil && properties.allSatisfy(\.form.isExact)
     reads = reason == nil && proof?.reading == nil && nested.allSatisfy(\.reads)
     writes = reason == nil && proof?.writing == nil && nested.allSatisfy(\.writes)
     self.reason = reason ?? (reads || writes ? nil : proof?.summary ?? "a nested type is")
@@ -315,7 +319,17 @@ extension MemberwisePlan.Form {
     return nil
   }
 
-  /// The same, also if the record is an element.
+  /// See `MemberwisePlan.isExact`.
+  fileprivate var isExact: Bool {
+    switch self {
+    case .plain, .bool, .string, .enumeration: true
+    case .record(let plan): plan.isExact
+    case .list(let list): !list.isMap && list.element.isExact
+    case .decimal, .leaf: false
+    }
+  }
+
+  /// The plan of a nested record, also if it is an element.
   var innermostPlan: MemberwisePlan? {
     if case .list(let list) = self { return list.element.innermostPlan }
     return plan

@@ -1,3 +1,10 @@
+/// A record in memory, and what makes the keys of its indexes.
+package struct RecordInMemory {
+  let address: UnsafeRawPointer
+  /// By the positions of the indexes.
+  let keys: [RecordKeys]
+}
+
 /// Makes the keys of an index from records in memory.
 ///
 /// It has no generic type. Closures keep the type and receive the address of a record: a save runs

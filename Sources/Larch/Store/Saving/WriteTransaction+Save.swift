@@ -143,6 +143,8 @@ private struct SavedBytes {
   var before: UnsafeRawBufferPointer?
   /// Whether the id is the highest of the collection.
   let isLast: Bool
+  /// See ``RecordCoder/isExact``.
+  var isExact: Bool
 }
 
 extension WriteTransaction {
@@ -155,12 +157,16 @@ extension WriteTransaction {
     let shapeCount = context.shapes.count
     var bytes = try encode(record, collection)
     var id = try context.key(of: record.id)
-    if isNew { return SavedBytes(id: id, record: bytes, before: nil, isLast: true) }
+    if isNew {
+      return SavedBytes(
+        id: id, record: bytes, before: nil, isLast: true, isExact: context.coder.isExact)
+    }
     if collection.stored.idKind == .assigned {
       writer.noteUsed(WriteContext.number(of: id), in: collection)
     }
     guard let stored = try stored(under: id, mode, in: collection, transaction) else {
-      return SavedBytes(id: id, record: bytes, before: nil, isLast: false)
+      return SavedBytes(
+        id: id, record: bytes, before: nil, isLast: false, isExact: context.coder.isExact)
     }
     if isSame(stored, bytes) { return nil }
     if hasOtherShape(stored, bytes) {
@@ -169,7 +175,8 @@ extension WriteTransaction {
       id = try context.key(of: record.id)
     }
     let before = try RecordEnvelope.open(stored, id: id, in: collection)
-    return SavedBytes(id: id, record: bytes, before: before, isLast: false)
+    return SavedBytes(
+      id: id, record: bytes, before: before, isLast: false, isExact: context.coder.isExact)
   }
 
   /// The record that is stored under an id. Throws if the mode forbids the save.
@@ -276,7 +283,10 @@ extension WriteTransaction {
     if let before = save.before {
       changed = try writer.changes.fields(
         rules, of: record, before: before, after: save.record, in: collection)
-      if writer.changes.didEncode { save.record = try encode(record, collection) }
+      if writer.changes.didEncode {
+        save.record = try encode(record, collection)
+        save.isExact = context.coder.isExact
+      }
     }
     let errors = try brokenRules(record, changed: changed, in: collection, declarations)
     guard errors.isEmpty else {
@@ -312,15 +322,21 @@ extension WriteTransaction {
       }
     }
     // Keys are made from the stored bytes. If `encode(to:)` of the type stores something else under
-    // the name of a property, the index would be wrong, so `prove` throws.
-    try writer.maintainer.update(
-      id: save.id, before: save.before, after: save.record, in: collection,
-      prove: { try writer.proof.check(record, declarations, $0, in: collection) },
-      write: {
-        try RecordEnvelope.put(
-          save.record, id: save.id, collection: collection.number, into: collection.records,
-          in: transaction, isLast: save.isLast)
-      })
+    // the name of a property, the index would be wrong, so `prove` throws. Keys that need the decoded
+    // record are made from the one in memory, if it is the same.
+    try withUnsafePointer(to: record) { memory in
+      try writer.maintainer.update(
+        id: save.id, before: save.before, after: save.record,
+        from: save.isExact
+          ? RecordInMemory(address: UnsafeRawPointer(memory), keys: declarations.keys) : nil,
+        in: collection,
+        prove: { try writer.proof.check(record, declarations, $0, in: collection) },
+        write: {
+          try RecordEnvelope.put(
+            save.record, id: save.id, collection: collection.number, into: collection.records,
+            in: transaction, isLast: save.isLast)
+        })
+    }
     writer.noteWrite(in: collection)
     changeCount &+= 1
     if save.before == nil, !save.isLast, mayHold(declarations) {
