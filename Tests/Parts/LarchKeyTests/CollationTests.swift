@@ -42,6 +42,10 @@ struct CollationTests {
     ("uk", ["г", "ґ", "д", "a"]),
     ("el", ["α", "ω", "a", "я"]),
     ("ja", ["a", "あ", "か", "亜", "一", "α"]),
+    // Small kana have a lesser weight than others.
+    ("root", ["ぁ", "あ", "ぁあ", "あぁ", "ああ"]),
+    // In Serbian й is no letter, so no mark makes it one over another mark.
+    ("sr", ["и\u{306}\u{332}и\u{306}", "и\u{306}и\u{306}\u{332}"]),
     ("th", ["ก", "เก", "ข"]),
   ]
 

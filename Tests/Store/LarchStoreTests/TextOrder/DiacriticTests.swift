@@ -143,7 +143,8 @@ struct DiacriticTests {
     #expect(
       plan == """
         index name_plain ["sao"*]
-          filter name.hasPrefix("são", options: .caseAndDiacriticInsensitive)
+          key filter name.hasPrefix("são", options: .caseAndDiacriticInsensitive)
+          sort by id
         """)
     let caseOnly = City.where { $0.name.equals("SÃO paulo", options: .caseInsensitive) }
     #expect(try store.ids(caseOnly) == [1])

@@ -198,7 +198,9 @@ struct LocalizedOrderTests {
     let language = try Collation("nb")
     var random = SeededGenerator(seed: 4)
     let first = (0..<20).map { Localized.Indexed($0, &random) }
-    try await store.write { tx in try tx.saveAll(first) }
+    try await store.write { tx in
+      for var thing in first { try tx.save(&thing) }
+    }
     var round = 0
     let query = Localized.Indexed.all.sorted(by: \.name, options: .localized("nb"))
     for try await things in store.observe(query) {
@@ -210,7 +212,10 @@ struct LocalizedOrderTests {
       var changed = Localized.Indexed(Int(random.next() % 25), &random)
       changed.group = 10 + round  // never the record as it was
       let saved = changed
-      try await store.write { tx in try tx.saveAll([saved]) }
+      try await store.write { tx in
+        var thing = saved
+        try tx.save(&thing)
+      }
     }
     #expect(round == 30)
   }
