@@ -69,10 +69,10 @@ final class PlanSimulator<R: Record>: PlanStatistics {
     }
   }
 
-  func estimate(_ lists: Plan.ListScan) throws -> Int { throw NoLists() }
+  func estimate(_ lists: Plan.ListScan) throws -> Int { throw NotSimulated() }
 
-  /// Lists are not simulated, only records and indexes.
-  private struct NoLists: Error {}
+  /// Lists and searches are not simulated, only records and indexes.
+  private struct NotSimulated: Error {}
 
   // MARK: Plans
 
@@ -155,7 +155,7 @@ final class PlanSimulator<R: Record>: PlanStatistics {
       examined += found.count
       return found.map { Row(id: $0.id) }
     case .index(let scan): return try rows(scan)
-    case .list: throw NoLists()
+    case .list, .search: throw NotSimulated()
     case .union(let parts):
       var seen: Set<[UInt8]> = []
       return try parts.flatMap { try rows($0) }.filter { seen.insert($0.id).inserted }

@@ -276,7 +276,7 @@ private final class RegretRunner {
   /// The ids that are sorted before their records are read.
   private func sortedIDs(_ source: Plan.Source) throws -> Double {
     switch source {
-    case .nothing, .records, .list: return 0
+    case .nothing, .records, .list, .search: return 0
     case .index(let scan):
       if scan.isPoints, scan.ranges.count <= 1 { return 0 }
       let plan = Plan(
@@ -314,6 +314,7 @@ extension Plan.Source {
     case .records(let ranges): ranges.count
     case .index(let scan): scan.ranges.count
     case .list(let scan): scan.ids.count
+    case .search: 1
     case .union(let parts), .intersection(let parts): parts.reduce(0) { $0 + $1.rangeCount }
     }
   }
