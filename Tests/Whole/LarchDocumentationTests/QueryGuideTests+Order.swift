@@ -38,11 +38,13 @@ extension QueryGuide {
       let byCity = Person.all.sorted(by: \.city, \.age)  // by city, then by age
       let mixed = Person.all.sorted(by: \.city).then(by: \.age, .descending)
       let byName = Person.all.sorted(by: \.name, options: .caseInsensitive)
+      let inNorwegian = Person.all.sorted(by: \.name, options: .localized("nb"))
       let newest = Person.all.reversed()  // by id, the greatest first
       // end snippet
       #expect(try names(byCity) == ["Ada", "Eve", "alan", "Bo", "Zoë", "Émile"])
       #expect(try names(mixed) == ["alan", "Ada", "Eve", "Zoë", "Bo", "Émile"])
       #expect(try names(byName) == ["Ada", "alan", "Bo", "Eve", "Zoë", "Émile"])
+      #expect(try names(inNorwegian) == ["Ada", "alan", "Bo", "Émile", "Eve", "Zoë"])
       #expect(try names(newest) == ["Eve", "Émile", "Zoë", "Bo", "alan", "Ada"])
       // Sorted again, as an array is; and ties by id, also where the field descends.
       #expect(

@@ -102,9 +102,9 @@ extension LMDBEnvironment {
       #endif
       // Nobody opens the store meanwhile. Without the lock, as when the file was removed, there is
       // nobody who could.
-      let place = try? PlaceLock(path, isExclusive: true)
-      commitLog.close()
-      _ = consume place
+      let place: PlaceLock?
+      do { place = try PlaceLock(path, isExclusive: true) } catch { place = nil }
+      withExtendedLifetime(place) { commitLog.close() }
     }
     Self.close(handle)
   }

@@ -56,7 +56,10 @@ struct LogSettling {
     let mark = LogMark(descriptor: descriptor, pageSize: pageSize)
     guard let header, try mark.identity() == header.identity else {
       // The log of another file, or one that was being made; but a marked store needs its own.
-      if try mark.isSet() { throw LogMark.missing(path) }
+      if try mark.isSet() {
+        throw LogMark.missing(
+          path, header == nil ? "the log has no header" : "the log is that of another store")
+      }
       try remove(log)
       return
     }
@@ -101,8 +104,12 @@ struct LogSettling {
     // A record is on the disk before its commit is in the file. A file that has gone further than its
     // log has an older log, or a damaged one; and the pages of a checkpoint before the newest may have
     // been used again.
-    if try mark.newestTransaction() > last || replay.isBeyond(header) {
-      throw LogMark.missing(path)
+    let newest = try mark.newestTransaction()
+    if newest > last || replay.isBeyond(header) {
+      throw LogMark.missing(
+        path,
+        "the store has commit \(newest), and the log \(replay.records.count) from the checkpoint at \(header.checkpoint) on"
+      )
     }
     try restore(header, mark, before: replay.records.isEmpty ? last &+ 1 : last)
     // It has the number of a state that is gone.
@@ -221,10 +228,13 @@ struct LogSettling {
 
 extension LogMark {
   /// The error for a marked store without its log.
-  static func missing(_ path: String) -> LarchError {
+  static func missing(_ path: String, _ detail: String) -> LarchError {
     LarchError(
       .corrupted,
       "The log of the store is missing or damaged, and the store is not whole without it; put the file `-log` back beside it, restore a backup, or salvage the store."
-    ) { $0.path = path }
+    ) {
+      $0.path = path
+      $0.detail = detail
+    }
   }
 }

@@ -42,6 +42,7 @@ final class FileSwap {
     guard let place = try PlaceLock(path, isExclusive: true) else {
       throw LMDBError(ENOENT, "open")
     }
+    defer { withExtendedLifetime(place) {} }
     guard place.file == file else { return .done }
     let newPath = SuccessorFile.path(for: path)
     let new = Foundation.open(newPath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)

@@ -139,6 +139,7 @@ extension LMDBEnvironment {
     guard let place = try PlaceLock(path, isExclusive: true), place.file == file else {
       throw FileReplaced()
     }
+    defer { withExtendedLifetime(place) {} }
     var (found, other) = try openClaimed(place, options, sizes)
     found.keepsMark = options.isReadOnly
     do {
@@ -156,6 +157,7 @@ extension LMDBEnvironment {
   ) throws -> (OpenedHandle, ReplacementMark?) {
     // Held until LMDB has opened both files: nobody may replace them meanwhile.
     let door = try Door(self)
+    defer { withExtendedLifetime(door) {} }
     var (opened, other) = try openClaimed(
       door.place, options, sizes, isMarked: door.found == .inUse)
     do {
@@ -278,7 +280,7 @@ extension LMDBEnvironment {
       opened = try isMarked ? openMarked(map) : map()
     } catch {
       if error.kind == .versionMismatch, try LogMark.isSet(path: path) {
-        throw LogMark.missing(path)
+        throw LogMark.missing(path, "there is no log")
       }
       throw error
     }

@@ -74,6 +74,7 @@ extension StoreLocation {
         guard let place = try PlaceLock(path, isExclusive: true), place.file == state.file else {
           return nil
         }
+        defer { withExtendedLifetime(place) {} }
         if try isInUse() { throw busy }
         // What is in a log is not in the file yet; the next look puts it there.
         var log = stat()

@@ -105,6 +105,7 @@ struct StoreLocation: Sendable {
     do throws(LMDBError) {
       // The creator of a store keeps its file locked until the first name is gone.
       guard let place = try PlaceLock(path) else { return }
+      defer { withExtendedLifetime(place) {} }
       let left = TemporaryFile.removeNames(of: place.file, in: directory)
       guard lstat(path, &status) == 0, FileIdentity(status) == place.file,
         Int(status.st_nlink) - left > 1

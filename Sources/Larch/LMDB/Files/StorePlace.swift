@@ -8,6 +8,9 @@ internal import Foundation
 /// LMDB keeps a store in two files that belong together, and opens them one after the other: nobody
 /// may replace them in between. The lock is one of `flock`, which LMDB does not use. It is on the
 /// store file, since opening and closing the lock file would drop LMDB's own locks.
+///
+/// Whoever has one keeps it by `defer { withExtendedLifetime(place) {} }`: an optimized build gives a value
+/// back after its last use, and did so before the work that the lock was for.
 struct PlaceLock: ~Copyable {
   /// The file that is locked, which was at the path when the lock was taken.
   let file: FileIdentity
@@ -62,6 +65,7 @@ extension TemporaryFile {
     try location.withDirectoryLock { directory in
       do throws(LMDBError) {
         let old = try PlaceLock(location.path, isExclusive: true)
+        defer { withExtendedLifetime(old) {} }
         if old != nil, try location.isInUse() { throw LMDBError(EBUSY, "fcntl") }
         guard unlink(location.lockPath) == 0 || errno == ENOENT else {
           throw LMDBError(errno, "unlink")
@@ -106,6 +110,7 @@ extension StoreLocation {
   func removeStore(_ directory: Int32) throws -> Bool {
     do throws(LMDBError) {
       let place = try PlaceLock(path, isExclusive: true)
+      defer { withExtendedLifetime(place) {} }
       if try isInUse() { throw LMDBError(EBUSY, "fcntl") }
       for name in [SuccessorFile.path(for: path), path, lockPath, logPath] {
         guard unlink(name) == 0 || errno == ENOENT else { throw LMDBError(errno, "unlink") }
