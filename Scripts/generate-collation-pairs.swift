@@ -5,7 +5,7 @@ import _FoundationICU
 //
 //   Scripts/generate.sh collation-pairs > Tests/Parts/LarchKeyTests/Recorded/collation-pairs.txt
 //
-// With a number behind the name, it prints so many pairs for each language. The test reads such a file if
+// A number after the name sets how many pairs it prints for each language. The test reads such a file if
 // LARCH_COLLATION_PAIRS names it, and tells how many pairs differ.
 
 var state: UInt64 = 20

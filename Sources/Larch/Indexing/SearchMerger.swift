@@ -25,7 +25,7 @@ struct SearchMerger: ~Copyable {
   private var hasRemovals = false
   private var key = ByteBuffer(capacity: 256)
   private var value = ByteBuffer(capacity: 1024)
-  /// Whether the tree was empty, so that all pairs are put behind the others.
+  /// Whether the tree was empty: then each pair is appended at the end.
   private let isAppending: Bool
 
   init(

@@ -35,7 +35,7 @@ package struct MappedTree {
     tree = DatabaseRecord(bytes)
   }
 
-  /// The address of the first page. All keys and values are behind it.
+  /// The address of the first page. Every key and value has a higher address.
   package var start: UnsafeRawPointer { map }
 
   /// Another tree of the same file, or the same tree in another snapshot.

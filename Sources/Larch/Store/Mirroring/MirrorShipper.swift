@@ -275,30 +275,25 @@ extension MirrorShipper {
   }
 
   private var superseded: LarchError {
-    LarchError(
-      .diverged,
+    diverged(
       "Another store continues the log: a follower was promoted, or a copy was restored. Open that one; commits that were not shipped are in this file."
-    ) {
-      $0.path = environment.path
-      $0.detail = server.name
-    }
+    )
   }
 
   private var isShared: LarchError {
-    LarchError(
-      .diverged,
+    diverged(
       "The log is that of a shared store, to which all its copies write. Open the store with `Store(sharing:copy:for:)`, or choose another name for this one's log."
-    ) {
-      $0.path = environment.path
-      $0.detail = server.name
-    }
+    )
   }
 
   private var notOurs: LarchError {
-    LarchError(
-      .diverged,
+    diverged(
       "The log has the commits of another store. If the file of that one was lost, close this one and call `Store.takeOver`; else choose another name for this one's log. `mirror.startOver()` deletes what the log has."
-    ) {
+    )
+  }
+
+  private func diverged(_ message: StaticString) -> LarchError {
+    LarchError(.diverged, message) {
       $0.path = environment.path
       $0.detail = server.name
     }
