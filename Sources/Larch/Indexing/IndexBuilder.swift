@@ -206,9 +206,9 @@ package struct IndexBuilder {
     let storage = catalog.storage
     let batchSize = try batchSize ?? usualBatchSize(of: collection, after: position, transaction)
     let pending = PendingIndex(index.database, isUnique: index.schema.isUnique)
-    let filling = index.schema.search.map {
-      SearchFilling(number - collection.indexes.count, $0, in: collection, context.coder)
-    }
+    let filling =
+      index.schema.search == nil
+      ? nil : SearchFilling(number - collection.indexes.count, in: collection, context.coder)
     var keys = IndexKeys()
     var entries = EntryList()
     var batch = Batch(next: position)

@@ -4,14 +4,12 @@
 /// that of the record.
 final class PendingWords {
   private let index: IndexHandle
-  private let search: SearchSchema
   private let idKind: RecordIDKind
   @exclusivity(unchecked) private var entries = PendingEntries()
   @exclusivity(unchecked) private var key = ByteBuffer(capacity: 256)
 
-  init(_ index: IndexHandle, _ search: SearchSchema, _ idKind: RecordIDKind) {
+  init(_ index: IndexHandle, _ idKind: RecordIDKind) {
     self.index = index
-    self.search = search
     self.idKind = idKind
   }
 
@@ -54,7 +52,7 @@ final class PendingWords {
     if entries.isEmpty { return }
     entries.sort()
     if idKind.width == 8 {
-      try PendingWords.merge(entries, index, search, base: idKind.searchBase, in: transaction)
+      try PendingWords.merge(entries, index, idKind, in: transaction)
     } else {
       try mergeNumbered(in: transaction)
     }
@@ -63,10 +61,11 @@ final class PendingWords {
 
   /// - Parameter entries: sorted; their keys have a word and a number.
   private static func merge(
-    _ entries: borrowing PendingEntries, _ index: IndexHandle, _ search: SearchSchema,
-    base: UInt64, in transaction: LMDBTransaction
+    _ entries: borrowing PendingEntries, _ index: IndexHandle, _ idKind: RecordIDKind,
+    in transaction: LMDBTransaction
   ) throws {
-    var merger = try SearchMerger(index, search, base: base, in: transaction)
+    let base = idKind.searchBase
+    var merger = try SearchMerger(index, idKind, in: transaction)
     try entries.forEachKey { key, posting in
       // `append` made the keys.
       guard let (word, number) = SearchKey.parts(of: key, base: base) else {
@@ -97,7 +96,7 @@ final class PendingWords {
         isRemoval: posting == nil)
     }
     numbered.sort()
-    try PendingWords.merge(numbered, index, search, base: 0, in: transaction)
+    try PendingWords.merge(numbered, index, idKind, in: transaction)
     try numbers.write()
   }
 }

@@ -7,12 +7,11 @@ final class SearchFilling {
   private var list = WordList()
 
   /// - Parameter number: the place of the search among those of the collection.
-  init(_ number: Int, _ search: SearchSchema, in collection: CollectionHandle, _ coder: RecordCoder)
-  {
+  init(_ number: Int, in collection: CollectionHandle, _ coder: RecordCoder) {
     self.number = number
     self.collection = collection
     words = RecordWords(coder)
-    pending = PendingWords(collection.searches[number], search, collection.stored.idKind)
+    pending = PendingWords(collection.searches[number], collection.stored.idKind)
   }
 
   var byteCount: Int { pending.byteCount }

@@ -6,6 +6,7 @@
 /// | `01` | `01`, id | the number of the record, where ids are no integers |
 /// | `02` | `02`, number | the id of the record |
 /// | `03` | `03` | the last number that was given |
+/// | `05` | `05` | the number of records, and of the words of all in each field |
 /// | others | word, `00`, number | a block of postings of the word |
 ///
 /// The key of a block has the number of its first record. Lengths are the postings of a word without bytes, so that
@@ -14,6 +15,8 @@ enum SearchKey {
   static let ids: UInt8 = 1
   static let numbers: UInt8 = 2
   static let lastNumber: UInt8 = 3
+  /// `04` is reserved: see decision 25.
+  static let totals: UInt8 = 5
   /// What the keys of words are not less than.
   static let firstOfWord: UInt8 = 0x30
 

@@ -119,8 +119,7 @@ final class SearchMaintainer {
 
   private func pendingWords(_ index: IndexHandle, _ idKind: RecordIDKind) -> PendingWords {
     if let found = pending[index.database.handle], found.isOf(index) { return found }
-    let made = PendingWords(
-      index, index.schema.search ?? SearchSchema(rules: .standard, fields: []), idKind)
+    let made = PendingWords(index, idKind)
     pending[index.database.handle] = made
     return made
   }

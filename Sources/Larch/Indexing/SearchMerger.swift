@@ -3,6 +3,7 @@
 /// The changes come in the order of words and records. So each block is read and written once, and an empty index is
 /// filled by appending, which fills its pages.
 struct SearchMerger: ~Copyable {
+  private let tree: SearchTree
   private let database: LMDBDatabase
   private let transaction: LMDBTransaction
   private let search: SearchSchema
@@ -27,15 +28,20 @@ struct SearchMerger: ~Copyable {
   private var value = ByteBuffer(capacity: 1024)
   /// Whether the tree was empty: then each pair is appended at the end.
   private let isAppending: Bool
+  /// Known once a length changes.
+  private var totals: SearchTotals?
 
   init(
-    _ index: IndexHandle, _ search: SearchSchema, base: UInt64, in transaction: LMDBTransaction
+    _ index: IndexHandle, _ idKind: RecordIDKind, in transaction: LMDBTransaction
   ) throws {
+    // What throws comes first: a part of a merger cannot be given back.
+    let tree = try SearchTree(index, idKind, in: transaction)
+    isAppending = try index.database.statistics(in: transaction).entries == 0
+    self.tree = tree
     database = index.database
     self.transaction = transaction
-    self.search = search
-    self.base = base
-    isAppending = try database.statistics(in: transaction).entries == 0
+    search = tree.search
+    base = tree.base
   }
 
   /// Sets the posting of a record, or removes it. Changes of a word come in the order of numbers, and words in their
@@ -46,13 +52,14 @@ struct SearchMerger: ~Copyable {
     _ word: UnsafeRawBufferPointer, _ number: UInt64, _ posting: UnsafeRawBufferPointer?
   ) throws {
     if !isOpen || !self.word.bytes.equals(word) || following.map({ number >= $0 }) ?? false {
-      try finish()
+      try finishBlock()
       try open(word, number)
     }
     while next < old.count, old.numbers[next] < number {
       new.append(old.numbers[next], old.posting(next))
       next += 1
     }
+    if word.isEmpty { try count(number, posting) }
     if next < old.count, old.numbers[next] == number { next += 1 }
     guard let posting else {
       hasRemovals = true
@@ -63,8 +70,21 @@ struct SearchMerger: ~Copyable {
     if isAppending, new.count >= 4 * SearchBlock.postingLimit { try writeFull() }
   }
 
-  /// Writes the open block. Call it after the last change.
+  /// Writes the open block, and the totals. Call it after the last change.
   mutating func finish() throws {
+    try finishBlock()
+    if let totals { try totals.write(to: database, in: transaction) }
+  }
+
+  /// Counts a change of lengths, before it is made.
+  private mutating func count(_ number: UInt64, _ posting: UnsafeRawBufferPointer?) throws {
+    var totals = try self.totals ?? tree.totals()
+    if next < old.count, old.numbers[next] == number { try totals.remove(old.posting(next)) }
+    if let posting { try totals.add(posting) }
+    self.totals = totals
+  }
+
+  private mutating func finishBlock() throws {
     guard isOpen else { return }
     isOpen = false
     let isAtEnd = next == old.count && following == nil

@@ -123,6 +123,29 @@ struct WordList: ~Copyable {
     return order != 0 ? Int(order) : a.length - b.length
   }
 
+  /// How often a phrase stands in each field, with the places that a posting does not keep. Call it after
+  /// `finish`.
+  func count(of phrase: TextQuery.Phrase, _ search: SearchSchema) -> [Int] {
+    /// Where the phrase may begin: the field, and the place in it.
+    var starts: Set<UInt64> = []
+    for (distance, wanted) in phrase.words.enumerated() {
+      let isPrefix = phrase.endsInPrefix && distance == phrase.words.count - 1
+      var next: Set<UInt64> = []
+      for occurrence in occurrences where Int(occurrence.place) >= distance {
+        let word = words.bytes(at: occurrence.offset, count: occurrence.length)
+        guard word.count == wanted.count || isPrefix && word.count > wanted.count,
+          wanted.withUnsafeBytes({ word.starts(with: $0) })
+        else { continue }
+        let start = UInt64(occurrence.field) << 32 | UInt64(Int(occurrence.place) - distance)
+        if distance == 0 || starts.contains(start) { next.insert(start) }
+      }
+      starts = next
+    }
+    var counts = [Int](repeating: 0, count: search.fields.count)
+    for start in starts { counts[Int(start >> 32)] += 1 }
+    return counts
+  }
+
   /// Adds a posting that was found in the index, in place of a record that cannot be read.
   mutating func add(
     found word: UnsafeRawBufferPointer, _ posting: UnsafeRawBufferPointer

@@ -116,7 +116,8 @@ extension Plan.Groups {
 extension OrderTerm {
   /// Its text in plans.
   var text: String {
-    field.name + textForm.words + (descends ? " descending" : "")
+    if field.weights != nil { return field.name + (descends ? "" : ", the worst first") }
+    return field.name + textForm.words + (descends ? " descending" : "")
   }
 }
 

@@ -22,6 +22,8 @@ struct Plan: Sendable {
   /// Single keys of indexes in which all rows are: the first and the last id of each bound a scan of
   /// the records. They are read when the run begins.
   var idBounds: [IndexScan] = []
+  /// Set if the query is sorted by relevance.
+  var relevance: Relevance?
 }
 
 extension Plan {
@@ -79,6 +81,14 @@ extension Plan {
     var filter: WordsFilter
     /// The fields of the test among those of the search, by bit.
     var mask: UInt32
+  }
+
+  /// How well each record matches, for an order.
+  struct Relevance: Sendable {
+    /// The test whose words count, and the search that has them.
+    var scan: SearchScan
+    /// One for each field of the search; 0 for those that the test does not have.
+    var weights: [Double]
   }
 
   /// An alternative plan with the same rows in the same order. Its cost does not depend on where
@@ -146,7 +156,8 @@ extension Plan {
 
   /// The searches that are read, by bit and by their place in the schema.
   var searches: UInt64 {
-    ([source] + alternatives.map(\.source)).reduce(0) { $0 | $1.searches }
+    let scored: UInt64 = relevance.map { 1 << UInt64($0.scan.search) } ?? 0
+    return ([source] + alternatives.map(\.source)).reduce(scored) { $0 | $1.searches }
   }
 
   /// All alternatives.

@@ -85,6 +85,7 @@ extension Planner {
     _ query: QueryDescription, for need: QueryNeed, statistics: some PlanStatistics,
     remembering memory: PlanMemory
   ) throws -> Plan {
+    if query.isByRelevance { return try plan(query, for: need, statistics: statistics) }
     try Planner.check(query)
     let filter = try query.filter.normalized()
     if filter.isNever || query.limit == 0 { return Plan.nothing(query) }

@@ -15,6 +15,8 @@ private enum Cost {
   static let range = 10.0
   /// A step of a sort, taken n log n times.
   static let sort = 0.3
+  /// A score of a record.
+  static let score = 1.0
   /// An id that is sorted, digit by digit.
   static let sortedID = 1.0
   /// A query, beside its rows.
@@ -336,6 +338,11 @@ extension PlanTask {
         keysLeft =
           allKeys ? read : max(results * part, read * PlanTask.share(of: scan.keyFilter))
       }
+    case .search where isByRelevance:
+      // All are scored, and then tested in order.
+      let tested = endsEarly ? read * min(1, wanted / max(results, 0.5)) : read
+      let check = candidate.residue.isEmpty ? 0 : Cost.check
+      return cost + read * (1 + Cost.score) + tested * (Cost.record + check)
     case .list, .search: cost += read
     case .union:
       cost += read
@@ -374,8 +381,15 @@ extension PlanTask {
 
   /// Whether the keys of the index have all fields of the order, so that only wanted rows are read.
   private func isSorted(byKeysOf candidate: Candidate) -> Bool {
+    if isByRelevance { return true }
     guard case .index(let scan) = candidate.source else { return false }
     return isOrder(inKeysOf: schema.indexes[scan.index])
+  }
+
+  /// Whether rows are sorted by scores alone, for which no record is read.
+  var isByRelevance: Bool {
+    guard case .terms(let terms, _) = order else { return false }
+    return terms.count == 1 && terms[0].field.weights != nil
   }
 
   /// Whether the keys of an index have all fields of the order.

@@ -12,21 +12,9 @@ extension PlanTask {
     return found
   }
 
-  /// The scan of the search with the fewest fields that has all fields of the test, and its words.
+  /// The scan that finds all records that pass the test; nil if no search does.
   private func searchScan(of filter: WordsFilter) -> Plan.SearchScan? {
-    guard filter.query.node.isBounded else { return nil }
-    let identities = filter.fields.map(\.identity)
-    var best: (scan: Plan.SearchScan, fieldCount: Int)?
-    for (number, index) in schema.searches.enumerated() where searches.hasBit(number) {
-      guard let search = index.search, filter.query.node.hasOnly(search.rules),
-        let mask = search.mask(of: identities)
-      else { continue }
-      if let best, best.fieldCount <= search.fields.count { continue }
-      best = (
-        Plan.SearchScan(search: number, filter: filter, mask: mask), search.fields.count
-      )
-    }
-    return best?.scan
+    filter.query.node.isBounded ? schema.searchScan(of: filter, among: searches) : nil
   }
 
   private func candidate(_ scan: Plan.SearchScan, at place: Int) -> Candidate {
@@ -38,8 +26,29 @@ extension PlanTask {
     used.setBit(place)
     return Candidate(
       source: .search(scan), residue: residue, order: order(isInOrder: order.isAny),
-      isCovering: areDecidedByID(residue) && isByID && needsOnlyIDs, isInOrder: order.isAny,
+      isCovering: areDecidedByID(residue) && (isByID || isByRelevance) && needsOnlyIDs,
+      isInOrder: order.isAny,
       used: used, checked: used, rangeCount: 1)
+  }
+}
+
+extension CollectionSchema {
+  /// The scan of the search with the fewest fields that has all fields of a test, and its words.
+  ///
+  /// - Parameter usable: the searches that can answer, by bit.
+  func searchScan(of filter: WordsFilter, among usable: UInt64) -> Plan.SearchScan? {
+    let identities = filter.fields.map(\.identity)
+    var best: (scan: Plan.SearchScan, fieldCount: Int)?
+    for (number, index) in searches.enumerated() where usable.hasBit(number) {
+      guard let search = index.search, filter.query.node.hasOnly(search.rules),
+        let mask = search.mask(of: identities)
+      else { continue }
+      if let best, best.fieldCount <= search.fields.count { continue }
+      best = (
+        Plan.SearchScan(search: number, filter: filter, mask: mask), search.fields.count
+      )
+    }
+    return best?.scan
   }
 }
 

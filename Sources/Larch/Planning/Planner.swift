@@ -35,8 +35,11 @@ struct Planner {
   func plan(
     _ query: QueryDescription, for need: QueryNeed, statistics: some PlanStatistics
   ) throws -> Plan {
+    let relevance = try relevance(of: query)
     guard let task = try task(query, for: need) else { return .nothing(query) }
-    return try task.choose(statistics)
+    var plan = try task.choose(statistics)
+    plan.relevance = relevance
+    return plan
   }
 
   /// The task of planning; nil if no record can be in the result.
@@ -69,7 +72,8 @@ struct Planner {
       ? .byID(descends: query.idsDescend) : .sorted(query.order, idsDescend: query.idsDescend)
     return Plan(
       source: .records([.everything]), residue: [query.filter], order: order, isCovering: false,
-      after: query.after, offset: query.offset, limit: query.limit)
+      after: query.after, offset: query.offset, limit: query.limit,
+      relevance: try relevance(of: query))
   }
 
   static func check(_ query: QueryDescription) throws {

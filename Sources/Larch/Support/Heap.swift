@@ -1,4 +1,4 @@
-/// The two moves of a binary heap in an array: a parent is above both of its children.
+/// The moves of a binary heap in an array: a parent is above both of its children.
 extension Array {
   /// Moves the last element up to its place.
   @inline(__always)
@@ -10,10 +10,17 @@ extension Array {
     }
   }
 
-  /// Moves the first element down to its place.
+  /// Makes a heap of elements in any order.
+  mutating func makeHeap(_ isAbove: (_ element: Element, _ other: Element) -> Bool) {
+    for place in (0..<count / 2).reversed() { siftDown(from: place, isAbove) }
+  }
+
+  /// Moves an element, mostly the first one, down to its place.
   @inline(__always)
-  mutating func siftDown(_ isAbove: (_ element: Element, _ other: Element) -> Bool) {
-    var place = 0
+  mutating func siftDown(
+    from start: Int = 0, _ isAbove: (_ element: Element, _ other: Element) -> Bool
+  ) {
+    var place = start
     while 2 * place + 1 < count {
       var child = 2 * place + 1
       if child + 1 < count, isAbove(self[child + 1], self[child]) { child += 1 }

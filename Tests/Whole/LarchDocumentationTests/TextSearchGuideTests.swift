@@ -181,4 +181,28 @@ struct TextSearchGuideTests {
     #expect(printed == "search title, body (larch && tree*)\n  filter year > 2000")
     #expect(try store.fetch(query).map(\.year) == [2024])
   }
+
+  @Test("What matches best comes first")
+  func relevance() throws {
+    typealias Essay = TextSearchGuide.Essay
+    let store = try Store.checked(for: Essay.self)
+    try store.saveAll([
+      Essay(title: "Trees", body: "A larch needs a store of water.", year: 2001),
+      Essay(title: "Larch", body: "A store.", year: 2002),
+      Essay(title: "Larch store", body: "Old", year: 1999),
+    ])
+    var printed = ""
+    func print(_ text: some CustomStringConvertible) { printed = text.description }
+    // snippet: text-search-relevance
+    let typed = TextQuery("larch store")
+    let best = Essay.where { typed.matches($0.title, $0.body) && $0.year > 2000 }
+      .sorted(by: .relevance(weights: 4, 1)).limit(20)
+    print(try store.explain(best))
+    // end snippet
+    #expect(
+      printed
+        == "search title, body (larch && store)\n  filter year > 2000\n  sort by relevance(4, 1), keeping 20\n  limit 20"
+    )
+    #expect(try store.fetch(best).map(\.year) == [2002, 2001])
+  }
 }

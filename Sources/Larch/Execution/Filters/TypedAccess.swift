@@ -3,6 +3,15 @@ class TypedAccess {
   /// How to read fields whose stored form differs; nil if there are none.
   var reading: FieldReading? { nil }
 
+  /// How well records match, if the run is one of a query that is sorted by that.
+  final var scores: SearchScores?
+
+  /// How well a record matches.
+  final func score(of id: UnsafeRawBufferPointer) throws -> Double {
+    guard let scores else { throw TypedAccess.unknown }
+    return try scores.score(of: id)
+  }
+
   /// Whether all filters are true for the decoded record.
   func matches(
     _ filters: [FilterNode], _ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
@@ -22,6 +31,7 @@ class TypedAccess {
   final func orderValue(
     of field: FieldReference, in record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
   ) throws -> [KeyValue] {
+    if field.weights != nil { return [.double(try score(of: id))] }
     if let related = field.related {
       return try order(related, textForm: .exact).values(for: record, id: id)
     }

@@ -4,7 +4,7 @@
 final class SearchEvaluator {
   private let scan: Plan.SearchScan
   private let reader: RowReader
-  private let tree: SearchTree
+  let tree: SearchTree
   private let statistics: IndexStatistics
   private var tests: [TextQuery.Phrase: FilterProgram] = [:]
   /// The records of the last block.
@@ -32,12 +32,24 @@ final class SearchEvaluator {
   /// The number of records that pass.
   func count() throws -> Int { try records(scan.filter.query.node, among: nil).count }
 
+  /// The number of records that have a word, from the counts of its blocks.
+  func count(of word: [UInt8]) throws -> Int {
+    var count = 0
+    try (word + [0]).withUnsafeBytes { prefix in
+      try tree.forEachBlock(from: prefix, prefix: prefix) { block in
+        count += try SearchBlock.count(block.value)
+        return true
+      }
+    }
+    return count
+  }
+
   // MARK: Queries
 
   /// The records that pass, in order.
   ///
   /// - Parameter candidates: the only records that count, in order; nil for all.
-  private func records(
+  func records(
     _ node: TextQuery.Node, among candidates: [UInt64]?
   ) throws -> [UInt64] {
     switch node {
@@ -92,7 +104,21 @@ final class SearchEvaluator {
   private func recordsInOrder(
     _ phrase: TextQuery.Phrase, _ candidates: [UInt64]
   ) throws -> [UInt64] {
-    /// For each candidate where the phrase may begin: the field, and the place in it, in order.
+    let (starts, areCut) = try starts(of: phrase, candidates)
+    var found: [UInt64] = []
+    for (place, number) in candidates.enumerated() {
+      if try !starts[place].isEmpty || areCut[place] && isInRecord(phrase, number) {
+        found.append(number)
+      }
+    }
+    return found
+  }
+
+  /// For each candidate where a phrase begins: the field, and the place in it. And whether there may be more,
+  /// because not all places of a word are kept.
+  func starts(
+    of phrase: TextQuery.Phrase, _ candidates: [UInt64]
+  ) throws -> (starts: [[UInt64]], areCut: [Bool]) {
     var starts = [[UInt64]](repeating: [], count: candidates.count)
     var areCut = [Bool](repeating: false, count: candidates.count)
     for (distance, word) in phrase.words.enumerated() {
@@ -118,13 +144,7 @@ final class SearchEvaluator {
       }
       starts = next
     }
-    var found: [UInt64] = []
-    for (place, number) in candidates.enumerated() {
-      if try !starts[place].isEmpty || areCut[place] && isInRecord(phrase, number) {
-        found.append(number)
-      }
-    }
-    return found
+    return (starts, areCut)
   }
 
   /// Reads a record whose places are not all kept.
@@ -167,7 +187,7 @@ final class SearchEvaluator {
 
   /// Calls with each record of a word, or of all words with a beginning: its number, its place among the
   /// candidates, and the bytes at its posting, if these are read.
-  private func forEachRecord(
+  func forEachRecord(
     of word: [UInt8], isPrefix: Bool, among candidates: [UInt64]?, readsPostings: Bool,
     _ body: (_ number: UInt64, _ candidate: Int, _ posting: SearchBytes) throws -> Void
   ) throws {
@@ -239,13 +259,18 @@ final class SearchEvaluator {
         isWanted = candidates[candidate] == number
       }
       if isWanted { try body(number, candidate, bytes) }
-      if readsPostings { _ = try bytes.skipPosting(tree.search) }
+      guard readsPostings else { continue }
+      if block.word.isEmpty {
+        try bytes.skipLengths(tree.search)
+      } else {
+        _ = try bytes.skipPosting(tree.search)
+      }
     }
   }
 
   // MARK: Lists of numbers
 
-  private static func sorted(_ numbers: [UInt64]) -> [UInt64] {
+  static func sorted(_ numbers: [UInt64]) -> [UInt64] {
     var numbers = numbers
     RadixSort.sort(&numbers)
     var kept = 0
@@ -270,7 +295,7 @@ final class SearchEvaluator {
     return place < sorted.count && sorted[place] == number
   }
 
-  private static func place(atOrAfter number: UInt64, in sorted: [UInt64]) -> Int {
+  static func place(atOrAfter number: UInt64, in sorted: [UInt64]) -> Int {
     var low = 0
     var high = sorted.count
     while low < high {

@@ -56,6 +56,9 @@ package final class PlanRun {
     left = plan.limit ?? .max
     toSkip = plan.offset
     reader = try RowReader(collection, residue: plan.residue, context: context, typed: typed)
+    if let relevance = plan.relevance, typed.scores == nil {
+      typed.scores = SearchScores(relevance, collection, context, typed)
+    }
   }
 
   /// The run of a plan with the same residue, for a part of the work of another run. It reads by the
@@ -378,6 +381,10 @@ extension PlanRun {
     _ terms: [OrderTerm], idsDescend: Bool, limit: Int?
   ) throws -> RowSource {
     if case .nothing = plan.source { return RowSource() }
+    if let scores = plan.scoresInOrder(terms, typed) {
+      return RankedRows(
+        scores, descends: terms[0].descends, idsDescend: idsDescend, after: plan.after, reader)
+    }
     let rows = try unorderedRows(plan.source)
     let scanner = (rows as? IndexRows ?? (rows as? GroupRows)?.rows)?.scanner
     var index: IndexSchema?

@@ -19,6 +19,8 @@ final class SortKey {
     let isFoldedComponent: Bool
     /// Set if the value is that of a related record.
     let related: RelatedTerm?
+    /// Whether the value is the score of the record.
+    let isScore: Bool
   }
 
   /// The values of related records, made for the first row.
@@ -49,6 +51,8 @@ final class SortKey {
   let isInKeys: Bool
   /// Whether it is one number and an id of eight bytes: then rows sort as pairs of numbers.
   let isNumber: Bool
+  /// Whether rows sort by their scores and ids, so that no record is read.
+  let needsNoRecord: Bool
   /// Whether rows sort by their ids alone, of eight bytes.
   var isID: Bool { terms.isEmpty && idWidth == 8 }
   // Everything for the number of a record, without a term object, whose references would be
@@ -76,6 +80,8 @@ final class SortKey {
     terms = order.map { SortKey.term($0, index, context, typed.reading) }
     isInKeys =
       index != nil && terms.allSatisfy { $0.isID || ($0.component != nil && $0.isSimple) }
+    needsNoRecord =
+      terms.contains(where: \.isScore) && terms.allSatisfy { $0.isScore || $0.isID }
     isNumber = idWidth == 8 && terms.count == 1 && SortKey.fitsNumber(terms[0])
     let first = isNumber ? terms[0] : nil
     numberPath = first?.path ?? context.idPath
@@ -107,7 +113,8 @@ final class SortKey {
       textForm: field.form.unwrapped == .primitive(.string) ? term.textForm : .exact,
       component: component,
       isFoldedComponent: component.map { index?.fields[$0].isFolded ?? false } ?? false,
-      related: field.related.map { RelatedTerm($0, textForm: term.textForm) })
+      related: field.related.map { RelatedTerm($0, textForm: term.textForm) },
+      isScore: field.weights != nil)
   }
 
   private static func fitsNumber(_ term: Term) -> Bool {
@@ -148,6 +155,7 @@ final class SortKey {
     of record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
   ) throws -> UInt64 {
     if terms[0].isID { return number(UInt64(bigEndian: id.loadUnaligned(as: UInt64.self))) }
+    if terms[0].isScore { return number(ComparableNumber.of(try typed.score(of: id))) }
     if hasNumberPath, numberMayBeNil,
       case .absent = try numberPath.read(in: record, shapes: shapes)
     {
@@ -195,6 +203,8 @@ final class SortKey {
           try append(stored: kind, bytes, term)
         default: try append(decoded: record, term)
         }
+      } else if term.isScore {
+        buffer.append(bigEndian: ComparableNumber.of(try typed.score(of: id)))
       } else if let related = term.related {
         try related.order(typed).append(for: record, id: id, to: &buffer)
       } else {

@@ -300,7 +300,7 @@ final class SortedRows: RowSource {
   private func addNumber(
     _ isWanted: (UInt64) -> Bool, _ body: (UInt64) throws -> Void
   ) throws {
-    let record = try source.record(reader)
+    let record = try self.record()
     let number: UInt64
     do {
       number = try sortKey.number(of: record, id: source.id)
@@ -341,12 +341,19 @@ final class SortedRows: RowSource {
       }
       if isWritten { return }
     }
-    let record = try source.record(reader)
+    let record = try self.record()
     do {
       try sortKey.write(record: record, id: source.id)
     } catch {
       throw reader.naming(error, source.id)
     }
+  }
+
+  /// The record of the row; nothing if its place does not depend on it.
+  @inline(__always)
+  private func record() throws -> UnsafeRawBufferPointer {
+    sortKey.needsNoRecord
+      ? UnsafeRawBufferPointer(start: nil, count: 0) : try source.record(reader)
   }
 
   static var foreignToken: LarchError {

@@ -19,14 +19,18 @@ package class FieldReference: @unchecked Sendable {
   let calculation: Calculation?
   /// For a field of a related record, in an order.
   let related: RelatedValue?
+  /// For the score of a record in an order by relevance: the weights of the fields.
+  let weights: [Double]?
   /// The reason why it cannot be used; thrown when the query runs.
   let error: LarchError?
 
   init(
     form: KeyForm, isMultiple: Bool, isStandard: Bool, name: String, identity: FieldIdentity,
-    calculation: Calculation? = nil, related: RelatedValue? = nil, error: LarchError? = nil
+    calculation: Calculation? = nil, related: RelatedValue? = nil, weights: [Double]? = nil,
+    error: LarchError? = nil
   ) {
     self.related = related
+    self.weights = weights
     self.error = error
     self.form = form
     self.isMultiple = isMultiple

@@ -260,7 +260,14 @@ package struct QueryBinder {
   // MARK: Orders
 
   private func orderTerm(_ term: QueryText.Term) throws(QueryTextError) -> OrderTerm {
-    let field = try fields.field(term.field)
+    let field: QueryField
+    do {
+      field = try fields.field(term.field)
+    } catch {
+      // If records have a field of that name, it is meant.
+      if term.field.names == ["relevance"] { return try relevance(term) }
+      throw error
+    }
     var found: FieldReference?
     if case .reference(let reference) = field {
       found = reference
@@ -280,5 +287,13 @@ package struct QueryBinder {
     }
     return OrderTerm(
       field: reference, descends: term.descends, textForm: term.textForm)
+  }
+
+  private func relevance(_ term: QueryText.Term) throws(QueryTextError) -> OrderTerm {
+    guard !term.hasDirection, !term.textForm.isFolded else {
+      throw QueryTextError(
+        term.field.column, "relevance is no field: the best match comes first, without more words")
+    }
+    return Relevance.relevance.term
   }
 }

@@ -109,13 +109,10 @@ package struct QueryParser {
   private mutating func term() throws(QueryTextError) -> QueryText.Term {
     let field = try name()
     let textForm = try isWord("localized", here) ? localized() : ignoring()
-    var descends = false
-    if skip(word: "desc") || skip(word: "descending") {
-      descends = true
-    } else if !skip(word: "asc") {
-      _ = skip(word: "ascending")
-    }
-    return QueryText.Term(field: field, descends: descends, textForm: textForm)
+    let descends = skip(word: "desc") || skip(word: "descending")
+    let ascends = !descends && (skip(word: "asc") || skip(word: "ascending"))
+    return QueryText.Term(
+      field: field, descends: descends, hasDirection: descends || ascends, textForm: textForm)
   }
 
   private mutating func wholeNumber() throws(QueryTextError) -> Int {

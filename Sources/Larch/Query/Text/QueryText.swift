@@ -96,6 +96,8 @@ package struct QueryText: Equatable, Sendable {
   struct Term: Equatable {
     let field: Name
     let descends: Bool
+    /// Whether a direction is written.
+    let hasDirection: Bool
     let textForm: TextForm
   }
 }

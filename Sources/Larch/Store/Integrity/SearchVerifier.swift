@@ -158,6 +158,14 @@ final class SearchVerifier {
     report.entryCount += entries
     guard isInOrder else { throw SearchBytes.damaged }
     if tree.isNumbered { try checkNumbers(tree, into: &report) }
+    if let stored = try SearchTotals.stored(tree.search, in: tree.index.database, tree.transaction),
+      try stored != tree.countedTotals()
+    {
+      report.add(
+        fault(
+          .danglingEntry, index,
+          detail: "the numbers of records and words do not fit the records"))
+    }
     let groups = found.indices.filter { found[$0] != sums[number][$0] }
     if groups.isEmpty { return }
     try compare(Set(groups.prefix(Self.groupLimit)), number, tree, into: &report)

@@ -32,6 +32,7 @@ extension QueryDescription {
   /// Why the rows are read again after each change of one of them; nil if they are brought up to date
   /// from the changed records.
   var reasonNotPatched: String? {
+    if isByRelevance { return "each change may alter how well the others match" }
     if hasRelatedOrder, limit != nil { return "its order is that of related records, with a limit" }
     if offset != 0 { return "it has an offset" }
     if after != nil { return "it follows a page token" }

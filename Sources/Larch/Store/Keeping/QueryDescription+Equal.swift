@@ -145,7 +145,7 @@ extension FieldTest {
 }
 
 extension FieldReference {
-  var hasKnownParts: Bool { error == nil && related == nil }
+  var hasKnownParts: Bool { error == nil && related == nil && weights == nil }
 
   /// Calculations are compared, not hashed.
   func hashParts(into hasher: inout Hasher) {

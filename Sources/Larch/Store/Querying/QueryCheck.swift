@@ -5,7 +5,9 @@ enum QueryCheck {
     _ prepared: PreparedQuery, _ access: RecordAccess<R>, _ context: TransactionContext
   ) throws {
     let schema = prepared.collection.schema
-    let planner = Planner(schema: schema, usable: prepared.collection.answering)
+    let planner = Planner(
+      schema: schema, usable: prepared.collection.answering,
+      searches: prepared.collection.answeringSearches)
     let full = try planner.fullScan(prepared.query, for: prepared.need)
     let planned = try answer(prepared.plan, prepared, access, context)
     let control = RecordAccess<R>(

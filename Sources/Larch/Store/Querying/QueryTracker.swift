@@ -100,7 +100,8 @@ struct ObservedFilter: Sendable {
   /// The filter of a query; nil if each change counts.
   init?<R: Record>(_ query: QueryDescription, of type: R.Type, in collection: CollectionHandle) {
     // The bytes of a record do not show which related records it has.
-    if query.filter.isAlways || query.asksRelated { return nil }
+    // With another number of records, or another length of texts, each of them matches otherwise.
+    if query.filter.isAlways || query.asksRelated || query.isByRelevance { return nil }
     tree = collection.records.handle
     kind = .filter(query.filter, type)
   }

@@ -95,6 +95,12 @@ extension ReadTransaction {
     guard details.offset >= 0, details.limit.map({ $0 >= 0 }) ?? true else {
       throw LarchError(.invalidQuery, "A limit or an offset is negative; use 0 or more.")
     }
+    guard !details.left.isByRelevance, !details.right.isByRelevance else {
+      throw LarchError(
+        .invalidQuery,
+        "A join has no order by relevance; fetch the records of the search, `with` the related ones if there are associations."
+      )
+    }
     let left = try context.collection(of: Left.self)
     let right = try context.collection(of: Right.self)
     var join = details

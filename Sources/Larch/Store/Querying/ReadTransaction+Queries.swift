@@ -116,6 +116,9 @@ extension ReadTransaction {
         try writePending(for: plan.source, in: collection)
         for other in plan.alternatives { try writePending(for: other.source, in: collection) }
         for scan in plan.idBounds { try writePending(for: .index(scan), in: collection) }
+        if let relevance = plan.relevance {
+          try writePending(for: .search(relevance.scan), in: collection)
+        }
       }
       return PreparedQuery(
         collection: collection, query: query, need: need, plan: plan, answers: answers,

@@ -1,0 +1,84 @@
+/// The order of the records of a search in which the best match comes first.
+///
+/// ```swift
+/// let best = Article.where { typed.matches($0.title, $0.body) && $0.year > 2020 }
+///   .sorted(by: .relevance(weights: 4, 1)).limit(20)
+/// ```
+///
+/// A record matches better the more often it has the words of the query, the fewer other words it has, and the
+/// fewer records have them (BM25). The words are those of the `matches` in the condition: there must be one,
+/// joined to the rest by `&&`, and a ``Search`` over its fields. What is excluded by `!` does not count.
+///
+/// The counts are those of the whole collection at the moment of the read, so saving another record may change
+/// the order of two that stay the same. Records that match equally come in the order of their ids.
+public struct Relevance: Sendable {
+  let field: FieldReference
+
+  private init(_ weights: [Double]) { field = FieldReference(ofRelevance: weights) }
+
+  /// Each field of the `matches` has the same weight.
+  public static let relevance = Relevance([])
+
+  /// Words in some fields count more than in others.
+  ///
+  /// - Parameter weights: one for each field of the `matches`, in the same order, from 0 to 1,000,000. Running
+  ///   the query is an `.invalidQuery` if their number is another one, or a weight is not in this range.
+  public static func relevance(weights: Double...) -> Relevance { Relevance(weights) }
+
+  var term: OrderTerm { OrderTerm(field: field, descends: true) }
+}
+
+extension Query {
+  /// Sorts by how well records match the words of the condition, the best first.
+  ///
+  /// Running the query is an `.invalidQuery` if the condition has no `matches`, or several, or if there is no
+  /// ``Search`` for it.
+  ///
+  /// - Complexity: when it runs, O(*n*) in the records that have the words, from the index alone; with a
+  ///   limit, only the records that are returned are read, and those before them that fail other conditions.
+  public func sorted(by relevance: Relevance) -> Query {
+    with { $0.order.insert(relevance.term, at: 0) }
+  }
+
+  /// Sorts records that are equal in the order so far by how well they match. See ``sorted(by:)``.
+  public func then(by relevance: Relevance) -> Query {
+    with { $0.order.append(relevance.term) }
+  }
+}
+
+extension Selection {
+  /// Sorts by how well records match the words of the condition, the best first. See `Query.sorted(by:)`.
+  public func sorted(by relevance: Relevance) -> Selection { with { $0.sorted(by: relevance) } }
+
+  /// Sorts records that are equal in the order so far by how well they match.
+  public func then(by relevance: Relevance) -> Selection { with { $0.then(by: relevance) } }
+}
+
+extension FieldReference {
+  /// The score of a record in an order by relevance.
+  ///
+  /// - Parameter weights: those of the fields; none if all are the same.
+  package convenience init(ofRelevance weights: [Double]) {
+    let isValid = weights.allSatisfy { (0...1_000_000).contains($0) }
+    let shown = weights.map { $0.description.replacing(/\.0$/, with: "") }.joined(separator: ", ")
+    self.init(
+      form: .primitive(.double), isMultiple: false, isStandard: false,
+      name: weights.isEmpty ? "relevance" : "relevance(\(shown))",
+      identity: .computed(\RelevanceWeights.[weights]), weights: weights,
+      error: isValid
+        ? nil
+        : LarchError(
+          .invalidQuery, "A weight of a field must be a number from 0 to 1,000,000; change it."
+        ) { $0.detail = shown })
+  }
+}
+
+/// Its key paths identify orders by relevance.
+private struct RelevanceWeights {
+  subscript(weights: [Double]) -> [Double] { weights }
+}
+
+extension QueryDescription {
+  /// Whether it is sorted by relevance, so that rows depend on all records of the collection.
+  var isByRelevance: Bool { order.contains { $0.field.weights != nil } }
+}
