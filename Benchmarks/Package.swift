@@ -38,8 +38,8 @@ let package = Package(
     .executableTarget(
       name: "larch-bench",
       dependencies: [
-        "BenchmarkFigures", "CEngines", "LarchShapes", "LarchShapesMemberwise",
-        "LarchShapesLogged", "Workload",
+        "BenchmarkFigures", "CBenchmarkSQLite", "CEngines", "LarchShapes",
+        "LarchShapesMemberwise", "LarchShapesLogged", "Workload",
         .product(name: "Larch", package: "Larch"),
       ]),
     // Apart from the rest, because CI builds it at every change: it needs neither the peers nor

@@ -27,6 +27,8 @@ struct Arguments {
                        longest and with all that they cause later
       --seconds N      how long each peer commits (10)
       --ambient        measure calls that name no store, rules, times and hooks
+      --text           measure the index of words beside FTS5 of SQLite, on texts of 32 words and on
+                       a tenth as many (at most 10000) of 2000; --only F3,F7, --size, --rounds, --cpu
       --profile OP     run one operation (or encode, decode) in a loop, for a profiler
       --peer NAME      the peer or coder to profile (larch)
       --repeat N       how often to run it (1)
@@ -52,6 +54,7 @@ struct Arguments {
   var commits = false
   var seconds = 10
   var live = false
+  var text = false
   var profile: String?
   var profilePeer = "larch"
   var repetitions = 1
@@ -70,6 +73,7 @@ struct Arguments {
       case "--ambient": ambient = true
       case "--commits": commits = true
       case "--live": live = true
+      case "--text": text = true
       case "--list": list = true
       case "--shapes": shapes = true
       case "--help", "-h": help = true
@@ -125,11 +129,11 @@ struct Arguments {
   /// Whether what is to be run is there, once it is known which benchmark is meant.
   private mutating func checkNames() throws {
     let benchmark = benchmark
-    if live, let only {
-      let unknown = only.subtracting(LiveBenchmark.names).sorted().joined(separator: ", ")
+    if live || text, let only {
+      let names = live ? LiveBenchmark.names : TextBenchmark.names
+      let unknown = only.subtracting(names).sorted().joined(separator: ", ")
       if !unknown.isEmpty {
-        throw BenchmarkError(
-          "no row \(unknown); there are \(LiveBenchmark.names.joined(separator: ", "))")
+        throw BenchmarkError("no row \(unknown); there are \(names.joined(separator: ", "))")
       }
     } else if let only {
       let shapes = benchmark.parts.map(\.name).filter { !$0.isEmpty }

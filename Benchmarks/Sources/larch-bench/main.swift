@@ -25,6 +25,8 @@ do {
     try CommitBenchmark.run(arguments)
   } else if arguments.live {
     try LiveBenchmark.run(arguments.only)
+  } else if arguments.text {
+    try TextBenchmark.run(arguments)
   } else if let operation = arguments.profile {
     try runProfile(operation, arguments)
   } else {
