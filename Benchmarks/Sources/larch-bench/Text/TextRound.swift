@@ -191,7 +191,7 @@ final class TextRound {
         if wants("F2b") { table.add("F2b", "1,000 new texts in one transaction, a text", times) }
         if wants("F7"), turn == 0 {
           let files = try each { Double(try store($0).sizes().file) }
-          table.add("F7", "file after the changes of F2 and 1,000", files, unit: "bytes")
+          table.add("F7", "file after 1,000 changes and those of F2", files, unit: "bytes")
           let used = try each { Double(try store($0).sizes().used) }
           table.add("F7", "pages in use after them", used, unit: "bytes")
         }

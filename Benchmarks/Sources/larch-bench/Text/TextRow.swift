@@ -17,6 +17,9 @@ struct TextRow {
     let middle = word(0.03)
     // Of ten texts in 100,000, or the rarest word that there is.
     let rare = word(0.0001)
+    // Those of short texts also in long ones, where others would hardly ever stand together.
+    let usual = workload.word(inShareOfTexts: 1.0 / 3, of: .short)
+    let phrase = "\"\(workload.words[usual]) \(workload.words[usual + 1])\""
     let first = workload.words[workload.pair.first]
     let second = workload.words[workload.pair.second]
     return [
@@ -29,7 +32,7 @@ struct TextRow {
       TextRow(name: "F4", what: "common or middle", typed: "\(common) OR \(middle)"),
       TextRow(name: "F4", what: "middle or rare", typed: "\(middle) OR \(rare)"),
       TextRow(name: "F5", what: "a phrase, often together", typed: "\"\(first) \(second)\""),
-      TextRow(name: "F5", what: "a phrase of common words", typed: "\"\(common) \(common2)\""),
+      TextRow(name: "F5", what: "a phrase of common words", typed: phrase),
       TextRow(name: "F6", what: prefix("ba", workload), typed: "ba*"),
       TextRow(name: "F6", what: prefix("bado", workload), typed: "bado*"),
     ]

@@ -56,9 +56,9 @@ struct TextWorkload {
     pair = (first, first + 1)
   }
 
-  /// The number of the word that about this part of all texts have.
-  func word(inShareOfTexts share: Double) -> Int {
-    let chance = 1 - pow(1 - share, 1 / lengths.mean)
+  /// The number of the word that about this part of all texts have, or of texts of other lengths.
+  func word(inShareOfTexts share: Double, of lengths: Lengths? = nil) -> Int {
+    let chance = 1 - pow(1 - share, 1 / (lengths ?? self.lengths).mean)
     var place = 0
     while place < words.count - 1, chances[place] - (place > 0 ? chances[place - 1] : 0) > chance {
       place += 1
