@@ -84,6 +84,7 @@ final class LarchTexts: TextPeer {
     try store.fetch(query(typed).limit(limit)).map(FoundText.init)
   }
 
+  /// Results have no ranks: their order is that of ids, or of fields.
   func best(_ limit: Int, _ typed: String) throws -> [FoundText]? { nil }
 
   func all() throws -> QueryResult {
