@@ -6,6 +6,17 @@ internal import LarchCrashSupport
 /// declarations and so builds what is missing; the beacon counts the steps that were done. After
 /// the given number of steps it waits to be killed.
 func buildIndexes(_ arguments: [String]) throws {
+  try build(arguments) { try Store(at: $0, for: IndexedBook.self, options: $1) }
+}
+
+/// `build-searches`, with the same arguments: opens the texts with their searches.
+func buildSearches(_ arguments: [String]) throws {
+  try build(arguments) { try Texts.open(at: $0, options: $1) }
+}
+
+private func build(
+  _ arguments: [String], _ open: (_ path: String, Store.Options) throws -> Store
+) throws {
   guard (4...5).contains(arguments.count), let batch = Int(arguments[2]),
     let number = Int(arguments[3])
   else { throw UsageError() }
@@ -19,7 +30,7 @@ func buildIndexes(_ arguments: [String]) throws {
     while beacon[.acknowledged(number)] == pause { sleep(1) }
   }
   beacon[.started(number)] = Int(getpid())
-  try Store(at: arguments[0], for: IndexedBook.self, options: options).close()
+  try open(arguments[0], options).close()
 }
 
 /// `rebuild-indexes <store> <beacon> <batch>`: rebuilds all indexes, again and again.
