@@ -100,7 +100,7 @@ let tests: [(folder: String, targets: [Tests])] = [
     "Sharing",
     [
       ("LarchMirrorTests", [], []),
-      ("LarchSharedStoreTests", ["LarchInspection"], []),
+      ("LarchSharedStoreTests", ["LarchInspection", "LarchCrashSupport"], []),
       ("LarchOutboxTests", child + ["LarchInspection", "CLMDB"], []),
       ("LarchFollowerTests", child + ["LarchInspection"], []),
       (
