@@ -58,6 +58,24 @@ struct KilledSearchBuildTests {
     #expect(tally.found > 100 && tally.searched > 0, "seed \(runSeed): \(tally)")
   }
 
+  @Test("A program that knows no search removes a half-built one, which is then built again")
+  func oldProgram() throws {
+    var random = SeededGenerator(seed: runSeed &+ 6)
+    var tally = TextTally()
+    // In the search of essays, and in that of letters.
+    for steps in [5, 40] {
+      let directory = try CrashDirectory()
+      try Texts.make(at: directory.store, count: Self.count, seed: random.next())
+      try killBuilder(after: steps, directory)
+      try withStore(directory.store, isPlain: true) { store in
+        try changePlain(store, &random)
+        try expectSound(store)
+        try expectNoLeftovers(store)
+      }
+      try expectComplete(directory, &tally, &random)
+    }
+  }
+
   @Test(
     "A half-built search is changed with its records, before the place of the build and behind it")
   func changedMeanwhile() throws {
@@ -68,10 +86,7 @@ struct KilledSearchBuildTests {
     for steps in [1, 8, 15, 16, 22, 31] {
       let directory = try CrashDirectory()
       try Texts.make(at: directory.store, count: count, seed: random.next())
-      let beacon = try Beacon(path: directory.beacon)
-      let child = try start(directory, pause: steps)
-      try child.wait("has built for a while") { beacon[.acknowledged(0)] == steps }
-      try child.killHard()
+      try killBuilder(after: steps, directory)
       let changes = changes(60, below: count + 100, &random)
       let change = Migration("change") { tx in
         for (number, writing) in changes.sorted(by: { $0.key < $1.key }) {
@@ -106,6 +121,13 @@ struct KilledSearchBuildTests {
     try Child(
       ["build-searches", directory.store, directory.beacon, "\(Self.batch)", "0"]
         + (pause.map { ["\($0)"] } ?? []), in: directory.path)
+  }
+
+  private func killBuilder(after steps: Int, _ directory: CrashDirectory) throws {
+    let beacon = try Beacon(path: directory.beacon)
+    let child = try start(directory, pause: steps)
+    try child.wait("has built for a while") { beacon[.acknowledged(0)] == steps }
+    try child.killHard()
   }
 
   /// New texts by their numbers; nil for those that are deleted.
