@@ -325,6 +325,7 @@ extension PlanTask {
     }
     var cost = Double(candidate.rangeCount) * Cost.range
     var keysLeft = read
+    var sortsIDs = true
     switch candidate.source {
     case .nothing: return 0
     case .records(let ranges):
@@ -343,6 +344,9 @@ extension PlanTask {
       let tested = endsEarly ? read * min(1, wanted / max(results, 0.5)) : read
       let check = candidate.residue.isEmpty ? 0 : Cost.check
       return cost + read * (1 + Cost.score) + tested * (Cost.record + check)
+    case .search(let scan) where isByID && !order.isAny && scan.isReadByWindows(schema.idKind):
+      sortsIDs = false
+      cost += read * (endsEarly ? min(1, wanted / max(results, 0.5)) : 1)
     case .list, .search: cost += read
     case .union:
       cost += read
@@ -372,7 +376,9 @@ extension PlanTask {
       cost += (isReadLate ? min(keysLeft, wanted) : keysLeft) * Cost.record
     }
     if !candidate.isInOrder {
-      cost += isByID ? sorted * Cost.sortedID : found * log2(min(found, wanted) + 2) * Cost.sort
+      cost +=
+        isByID
+        ? (sortsIDs ? sorted * Cost.sortedID : 0) : found * log2(min(found, wanted) + 2) * Cost.sort
     } else if isOfValues, !candidate.isCovering {
       if isSortedForValues(candidate) { cost += sorted * Cost.sortedID }
     }

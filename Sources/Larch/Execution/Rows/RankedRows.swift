@@ -33,17 +33,7 @@ final class RankedRows: RowSource {
   override func next() throws -> Bool {
     if mode == .start { try begin() }
     guard mode == .rows else { return false }
-    while try takeID() {
-      record = nil
-      if !reader.isFiltering { return true }
-      let outcome = try reader.test(id)
-      if outcome == .yes { return true }
-      if outcome == .no { continue }
-      let found = try reader.read(id)
-      guard try reader.matches(found, id) else { continue }
-      record = found
-      return true
-    }
+    while try takeID() { if try passesResidue(reader) { return true } }
     mode = .end
     return false
   }
@@ -52,7 +42,7 @@ final class RankedRows: RowSource {
     mode = .rows
     let found = try scores.all()
     tree = found.tree
-    examined = found.evaluator.entriesExamined
+    examined = found.entriesExamined
     let flip: UInt64 = descends ? .max : 0
     let turnsNumbers = idsDescend && !found.tree.isNumbered
     heap.reserveCapacity(found.numbers.count)

@@ -134,16 +134,7 @@ final class IDRows: RowSource {
       if descends { place -= 1 }
       id = list[place]
       if !descends { place += 1 }
-      record = nil
-      if reader.isFiltering {
-        let outcome = try reader.test(id)
-        if outcome == .yes { return true }
-        if outcome == .no { continue }
-        let record = try reader.read(id)
-        guard try reader.matches(record, id) else { continue }
-        self.record = record
-      }
-      return true
+      if try passesResidue(reader) { return true }
     }
     return false
   }

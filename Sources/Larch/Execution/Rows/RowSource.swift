@@ -36,6 +36,20 @@ class RowSource {
   }
 }
 
+extension RowSource {
+  /// Whether the row with this id passes the residue. Its record is read only if the id does not tell.
+  final func passesResidue(_ reader: RowReader) throws -> Bool {
+    record = nil
+    if !reader.isFiltering { return true }
+    let outcome = try reader.test(id)
+    if outcome != .unknown { return outcome == .yes }
+    let found = try reader.read(id)
+    guard try reader.matches(found, id) else { return false }
+    record = found
+    return true
+  }
+}
+
 /// Thrown if a plan has an alternative: see `Plan.Otherwise`.
 struct CostLimitReached: Error {}
 

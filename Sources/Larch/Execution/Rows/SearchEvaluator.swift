@@ -9,6 +9,9 @@ final class SearchEvaluator {
   private var tests: [TextQuery.Phrase: FilterProgram] = [:]
   /// The records of the last block.
   private var numbers: [UInt64] = []
+  private var key = ByteBuffer(capacity: 256)
+  /// The only records that are looked for; nil for all.
+  var window: ClosedRange<UInt64>?
   /// The number of blocks that were read.
   private(set) var entriesExamined = 0
 
@@ -196,6 +199,9 @@ final class SearchEvaluator {
       if !isPrefix, let candidates, try isWorthSeeking(candidates.count, word) {
         return try seek(candidates, prefix, readsPostings: readsPostings, body)
       }
+      if let window {
+        return try readWindow(window, prefix, among: candidates, readsPostings: readsPostings, body)
+      }
       try tree.forEachBlock(from: prefix, prefix: prefix) { block in
         try read(block, among: candidates, readsPostings: readsPostings, body)
         return true
@@ -213,29 +219,53 @@ final class SearchEvaluator {
     _ candidates: [UInt64], _ prefix: UnsafeRawBufferPointer, readsPostings: Bool,
     _ body: (_ number: UInt64, _ candidate: Int, _ posting: SearchBytes) throws -> Void
   ) throws {
-    var key = ByteBuffer(capacity: 256)
     var cursor = try LMDBCursor(tree.index.database, in: tree.transaction)
     var place = 0
     while place < candidates.count {
-      key.removeAll()
-      key.append(prefix)
-      SearchKey.append(candidates[place], base: tree.base, to: &key)
-      var entry = try cursor.seek(atOrAfter: key.bytes)
-      if entry.map({ !$0.key.equals(key.bytes) }) ?? true {
-        // The block before may have it.
-        let before = entry == nil ? try cursor.last() : try cursor.previous()
-        if let before, before.key.starts(with: prefix) {
-          entry = before
-        } else {
-          entry = before == nil ? try cursor.first() : try cursor.next()
-        }
-      }
-      guard let here = entry, here.key.starts(with: prefix) else { return }
+      guard let here = try find(candidates[place], prefix, &cursor) else { return }
       let block = try tree.block(here)
       try read(block, among: candidates, readsPostings: readsPostings, body)
       // What the block would have had is done; a candidate before its first record is in none.
       let end = max(numbers.last ?? block.first, candidates[place])
       place = SearchEvaluator.place(after: end, in: candidates)
+    }
+  }
+
+  /// The first block of a word that may have a record, or one behind it.
+  private func find(
+    _ number: UInt64, _ prefix: UnsafeRawBufferPointer, _ cursor: inout LMDBCursor
+  ) throws -> LMDBEntry? {
+    key.removeAll()
+    key.append(prefix)
+    SearchKey.append(number, base: tree.base, to: &key)
+    var entry = try cursor.seek(atOrAfter: key.bytes)
+    if entry.map({ !$0.key.equals(key.bytes) }) ?? true {
+      // The block before may have it.
+      let before = entry == nil ? try cursor.last() : try cursor.previous()
+      if let before, before.key.starts(with: prefix) {
+        entry = before
+      } else {
+        entry = before == nil ? try cursor.first() : try cursor.next()
+      }
+    }
+    return entry.flatMap { $0.key.starts(with: prefix) ? $0 : nil }
+  }
+
+  /// Reads only the blocks of a word that may have records in a window.
+  private func readWindow(
+    _ window: ClosedRange<UInt64>, _ prefix: UnsafeRawBufferPointer, among candidates: [UInt64]?,
+    readsPostings: Bool,
+    _ body: (_ number: UInt64, _ candidate: Int, _ posting: SearchBytes) throws -> Void
+  ) throws {
+    var cursor = try LMDBCursor(tree.index.database, in: tree.transaction)
+    var entry = try find(window.lowerBound, prefix, &cursor)
+    while let here = entry, here.key.starts(with: prefix) {
+      let block = try tree.block(here)
+      if block.first > window.upperBound { return }
+      try read(block, among: candidates, readsPostings: readsPostings) { number, place, posting in
+        if window.contains(number) { try body(number, place, posting) }
+      }
+      entry = try cursor.next()
     }
   }
 

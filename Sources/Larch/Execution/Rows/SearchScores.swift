@@ -25,8 +25,9 @@ final class SearchScores {
   struct Found {
     var numbers: [UInt64] = []
     var scores: [Double] = []
-    let evaluator: SearchEvaluator
-    var tree: SearchTree { evaluator.tree }
+    let tree: SearchTree
+    /// The number of blocks that were read.
+    var entriesExamined = 0
   }
 
   init(
@@ -53,7 +54,8 @@ final class SearchScores {
     if let found { return found }
     let reader = try RowReader(collection, residue: [], context: context, typed: typed)
     let evaluator = try SearchEvaluator(relevance.scan, reader)
-    var made = Found(evaluator: evaluator)
+    // Not the evaluator, which keeps the owner of this object.
+    var made = Found(tree: evaluator.tree)
     let node = relevance.scan.filter.query.node
     var words: [TextQuery.Phrase] = []
     node.collectWanted(into: &words)
@@ -64,7 +66,8 @@ final class SearchScores {
       made.numbers = SearchEvaluator.sorted(made.numbers)
     }
     made.scores = [Double](repeating: 0, count: made.numbers.count)
-    if !made.numbers.isEmpty { try score(words, node, reader, &made) }
+    if !made.numbers.isEmpty { try score(words, node, reader, evaluator, &made) }
+    made.entriesExamined = evaluator.entriesExamined
     found = made
     return made
   }
@@ -72,17 +75,18 @@ final class SearchScores {
   // MARK: The formula
 
   private func score(
-    _ words: [TextQuery.Phrase], _ node: TextQuery.Node, _ reader: RowReader, _ found: inout Found
+    _ words: [TextQuery.Phrase], _ node: TextQuery.Node, _ reader: RowReader,
+    _ evaluator: SearchEvaluator, _ found: inout Found
   ) throws {
     let count = found.numbers.count
     let totals = try found.tree.totals()
     let fields = relevance.weights.indices.filter { relevance.weights[$0] > 0 }
-    let norms = try norms(of: fields, totals, found)
+    let norms = try norms(of: fields, totals, found, evaluator)
     var frequencies = [UInt32](repeating: 0, count: count * fields.count)
     for word in words {
       for place in frequencies.indices { frequencies[place] = 0 }
-      try addFrequencies(of: word, in: fields, found, reader, &frequencies)
-      let having = try recordCount(word, isAll: node == .phrase(word), found)
+      try addFrequencies(of: word, in: fields, found, reader, evaluator, &frequencies)
+      let having = try recordCount(word, isAll: node == .phrase(word), found, evaluator)
       let rarity = SearchScores.rarity(totals.records, having)
       for place in 0..<count {
         var f = 0.0
@@ -104,24 +108,24 @@ final class SearchScores {
 
   /// The number of records with a word in one of the fields.
   private func recordCount(
-    _ word: TextQuery.Phrase, isAll: Bool, _ found: Found
+    _ word: TextQuery.Phrase, isAll: Bool, _ found: Found, _ evaluator: SearchEvaluator
   ) throws -> Int {
     if isAll { return found.numbers.count }
     let isPlain = word.words.count == 1 && !word.endsInPrefix
     if isPlain, relevance.scan.mask == found.tree.search.wholeMask {
-      return try found.evaluator.count(of: word.words[0])
+      return try evaluator.count(of: word.words[0])
     }
-    return try found.evaluator.records(.phrase(word), among: nil).count
+    return try evaluator.records(.phrase(word), among: nil).count
   }
 
   /// What frequencies are divided by: for each field the number of each record.
   private func norms(
-    of fields: [Int], _ totals: SearchTotals, _ found: Found
+    of fields: [Int], _ totals: SearchTotals, _ found: Found, _ evaluator: SearchEvaluator
   ) throws -> [Double] {
     let count = found.numbers.count
     var norms = [Double](repeating: 1, count: count * fields.count)
     let averages = totals.words.map { Double($0) / Double(max(1, totals.records)) }
-    try found.evaluator.forEachRecord(
+    try evaluator.forEachRecord(
       of: [], isPrefix: false, among: found.numbers, readsPostings: true
     ) { _, place, lengths in
       var lengths = lengths
@@ -143,15 +147,15 @@ final class SearchScores {
   /// Counts how often a word stands in the fields of each record.
   private func addFrequencies(
     of word: TextQuery.Phrase, in fields: [Int], _ found: Found, _ reader: RowReader,
-    _ frequencies: inout [UInt32]
+    _ evaluator: SearchEvaluator, _ frequencies: inout [UInt32]
   ) throws {
     if word.words.count > 1 {
-      return try addFrequencies(ofPhrase: word, in: fields, found, reader, &frequencies)
+      return try addFrequencies(ofPhrase: word, in: fields, found, reader, evaluator, &frequencies)
     }
     let count = found.numbers.count
     let search = found.tree.search
     let slots = search.fields.indices.map { fields.firstIndex(of: $0) }
-    try found.evaluator.forEachRecord(
+    try evaluator.forEachRecord(
       of: word.words[0], isPrefix: word.endsInPrefix, among: found.numbers, readsPostings: true
     ) { _, place, posting in
       var posting = posting
@@ -168,10 +172,10 @@ final class SearchScores {
 
   private func addFrequencies(
     ofPhrase phrase: TextQuery.Phrase, in fields: [Int], _ found: Found, _ reader: RowReader,
-    _ frequencies: inout [UInt32]
+    _ evaluator: SearchEvaluator, _ frequencies: inout [UInt32]
   ) throws {
     let count = found.numbers.count
-    let (starts, areCut) = try found.evaluator.starts(of: phrase, found.numbers)
+    let (starts, areCut) = try evaluator.starts(of: phrase, found.numbers)
     var list = WordList()
     for place in 0..<count {
       if areCut[place] {
@@ -200,7 +204,17 @@ final class SearchScores {
     return try tree.withID(of: number) { id in
       // Reading the record may move what the id points to.
       try [UInt8](id).withUnsafeBytes { id in
-        try words.collect(of: try reader.read(id), place, in: collection, into: &list)
+        do {
+          try words.collect(of: try reader.read(id), place, in: collection, into: &list)
+        } catch is KeysUnknownWithoutType {
+          throw LarchError(
+            .invalidQuery,
+            "An order by relevance needs the type of a record, which has a word too often; sort by a field."
+          ) {
+            $0.collection = collection.stored.name
+            $0.id = collection.stored.idKind.text(of: id)
+          }
+        }
         return list.count(of: phrase, tree.search)
       }
     }

@@ -345,7 +345,14 @@ extension PlanRun {
     case .list(let scan) where scan.ids.count == 1:
       let rows = try IndexRows(scan, idsDescend: descends, from: after, reader)
       return after.map { RowsAfterID(rows, $0, descends: descends) } ?? rows
-    case .list, .search, .union, .intersection:
+    case .search(let scan):
+      if let limit,
+        let rows = try SearchRows(scan, descends: descends, after: after, wanted: limit, reader)
+      {
+        return rows
+      }
+      return try listedRows(plan.source, descends: descends, after: after)
+    case .list, .union, .intersection:
       return try listedRows(plan.source, descends: descends, after: after)
     }
   }
