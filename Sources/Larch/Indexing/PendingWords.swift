@@ -151,7 +151,9 @@ struct SearchNumbers: ~Copyable {
       known[bytes] = stored
       return stored
     }
-    last += 1
+    let (next, isTooGreat) = last.addingReportingOverflow(1)
+    if isTooGreat { throw SearchBytes.damaged }
+    last = next
     known[bytes] = last
     added.append(bytes)
     return last

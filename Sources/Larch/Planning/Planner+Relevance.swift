@@ -3,6 +3,8 @@ extension Planner {
   ///
   /// - Throws: `.invalidQuery` if it is not clear which words count, or no index has them.
   func relevance(of query: QueryDescription) throws -> Plan.Relevance? {
+    if !query.isByRelevance { return nil }
+    try Planner.check(query)
     var given: [Double]?
     for term in query.order {
       guard let weights = term.field.weights else { continue }
@@ -13,7 +15,6 @@ extension Planner {
       given = weights
     }
     guard let given else { return nil }
-    try Planner.check(query)
     var tests: [WordsFilter] = []
     query.filter.collectWords(into: &tests)
     guard tests.count == 1, let test = tests.first else {
@@ -48,7 +49,7 @@ extension Planner {
     return LarchError(
       .invalidQuery,
       isDeclared
-        ? "An order by relevance needs the index of a `Search`, which is not complete; open the store for writing, which builds it."
+        ? "An order by relevance needs the index of a `Search`, which is not complete, or cannot be used without the types of the records; open the store for writing, with its types."
         : "An order by relevance needs an index of the words: declare a `Search` over all fields of the `matches`, with the rules of the query."
     ) { $0.field = test.fields.map(\.name).joined(separator: ", ") }
   }

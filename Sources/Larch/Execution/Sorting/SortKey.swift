@@ -53,6 +53,8 @@ final class SortKey {
   let isNumber: Bool
   /// Whether rows sort by their scores and ids, so that no record is read.
   let needsNoRecord: Bool
+  /// Whether rows sort by their scores, beside other values.
+  let hasScores: Bool
   /// Whether rows sort by their ids alone, of eight bytes.
   var isID: Bool { terms.isEmpty && idWidth == 8 }
   // Everything for the number of a record, without a term object, whose references would be
@@ -80,8 +82,9 @@ final class SortKey {
     terms = order.map { SortKey.term($0, index, context, typed.reading) }
     isInKeys =
       index != nil && terms.allSatisfy { $0.isID || ($0.component != nil && $0.isSimple) }
+    hasScores = terms.contains(where: \.isScore)
     needsNoRecord =
-      terms.contains(where: \.isScore) && terms.allSatisfy { $0.isScore || $0.isID }
+      hasScores && terms.allSatisfy { $0.isScore || $0.isID }
     isNumber = idWidth == 8 && terms.count == 1 && SortKey.fitsNumber(terms[0])
     let first = isNumber ? terms[0] : nil
     numberPath = first?.path ?? context.idPath

@@ -124,6 +124,8 @@ final class SortedRows: RowSource {
   private func sort() throws {
     mode = .end
     if limit == 0 { return }
+    // An error of the index is not one of the first record.
+    if sortKey.hasScores { _ = try reader.typed.scores?.all() }
     if sortKey.isNumber, !keepsKeys {
       if let limit, limit <= settings.budget / 16 {
         try sortTopNumbers()

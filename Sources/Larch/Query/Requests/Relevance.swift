@@ -34,8 +34,9 @@ extension Query {
   /// Running the query is an `.invalidQuery` if the condition has no `matches`, or several, or if there is no
   /// ``Search`` for it.
   ///
-  /// - Complexity: when it runs, O(*n*) in the records that have the words, from the index alone; with a
-  ///   limit, only the records that are returned are read, and those before them that fail other conditions.
+  /// - Complexity: when it runs, O(*n*) in the records that have the words, from the index alone. With a
+  ///   limit, and no other field in the order, only the records that are returned are read, and those before them
+  ///   that fail other conditions.
   public func sorted(by relevance: Relevance) -> Query {
     with { $0.order.insert(relevance.term, at: 0) }
   }

@@ -123,6 +123,12 @@ private final class AssociatedRows<Owner: Record, Target: Record, Element>: Rela
         "A page token does not work for the related records of one record; use offset and limit."
       ) { $0.collection = Target.collectionName }
     }
+    guard !targets.details.isByRelevance else {
+      throw LarchError(
+        .invalidQuery,
+        "The related records of one record have no order by relevance; sort them by a field, or fetch them as a query."
+      ) { $0.collection = Target.collectionName }
+    }
     for part in form.parts { try part.check(in: tx) }
   }
 

@@ -108,6 +108,51 @@ import Testing
     #expect(caught { _ = try store.count(join) }?.code == .invalidQuery)
   }
 
+  struct Essay: Record, Equatable {
+    var id: Int
+    var pageID: Page.ID
+    var text: String
+    static let page = BelongsTo<Essay, Page>(\.pageID)
+    static let schema = Schema<Essay> {
+      page
+      Search(\.text)
+    }
+  }
+
+  @Test func recordsWithTheirRelatedOnesHaveIt() throws {
+    let store = try Store.temporary(for: Page.self, Essay.self, options: .quick)
+    try store.saveAll(SearchIndexTests.pages(0..<5))
+    let essays = (0..<20).map {
+      Essay(id: $0, pageID: $0 % 5, text: String(repeating: "larch ", count: $0 % 7) + "pine")
+    }
+    try store.saveAll(essays)
+    let larch = Self.larch
+    let best = Essay.where { larch.matches($0.text) }.sorted(by: .relevance)
+    let rows = try store.fetch(best.limit(4).with(Essay.page))
+    #expect(try rows.map(\.0) == store.fetch(best.limit(4)))
+    #expect(rows.map(\.1?.id) == rows.map(\.0.pageID))
+    // Of each page, another few would be scored.
+    let error = caught {
+      _ = try store.fetch(Page.all.with(HasMany<Page, Essay>(\.pageID), from: best))
+    }
+    #expect(error?.code == .invalidQuery, "\(String(describing: error))")
+  }
+
+  @Test func nothingIsKeptAfterAQuery() throws {
+    let store = try store()
+    let larch = Self.larch
+    let best = Page.where { larch.matches($0.title, $0.body) }.sorted(by: .relevance).limit(5)
+    weak var kept: AnyObject?
+    try store.read { tx in
+      try tx.run(best.details, of: Page.self, for: .records) { run, access in
+        while try run.next() != nil {}
+        #expect(access.scores != nil)
+        kept = access
+      }
+    }
+    #expect(kept == nil)
+  }
+
   // MARK: What it reads
 
   @Test func onlyTheWantedRecordsAreRead() throws {
