@@ -84,8 +84,9 @@ final class LarchTexts: TextPeer {
     try store.fetch(query(typed).limit(limit)).map(FoundText.init)
   }
 
-  /// Results have no ranks: their order is that of ids, or of fields.
-  func best(_ limit: Int, _ typed: String) throws -> [FoundText]? { nil }
+  func best(_ limit: Int, _ typed: String) throws -> [FoundText] {
+    try store.fetch(query(typed).sorted(by: .relevance).limit(limit)).map(FoundText.init)
+  }
 
   func all() throws -> QueryResult {
     try store.read { tx in

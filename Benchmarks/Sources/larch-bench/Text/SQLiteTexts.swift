@@ -148,7 +148,7 @@ final class SQLiteTexts: TextPeer {
     try rows(index().first, limit, typed)
   }
 
-  func best(_ limit: Int, _ typed: String) throws -> [FoundText]? {
+  func best(_ limit: Int, _ typed: String) throws -> [FoundText] {
     try rows(index().best, limit, typed)
   }
 

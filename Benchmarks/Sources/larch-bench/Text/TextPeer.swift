@@ -45,8 +45,8 @@ protocol TextPeer: AnyObject {
   func count(_ typed: String) throws -> Int
   /// The first by id.
   func first(_ limit: Int, _ typed: String) throws -> [FoundText]
-  /// The best first; nil if the peer has no ranks.
-  func best(_ limit: Int, _ typed: String) throws -> [FoundText]?
+  /// The best first, by the formula of the peer.
+  func best(_ limit: Int, _ typed: String) throws -> [FoundText]
 
   func all() throws -> QueryResult
   func sizes() throws -> TextSizes

@@ -144,9 +144,8 @@ final class TextRound {
     try turns(row, "count", count, &table) { _ = try $0.count(row.typed) }
     try turns(row, "first 20", count, &table) { _ = try $0.first(TextRound.limit, row.typed) }
     let best = try peers.map { try store($0).best(TextRound.limit, row.typed) }
-    guard !best.contains(where: { $0 == nil }) else { return }
     // The ranks of the peers are different formulas; there are as many texts all the same.
-    guard best.allSatisfy({ $0?.count == min(count, TextRound.limit) }) else {
+    guard best.allSatisfy({ $0.count == min(count, TextRound.limit) }) else {
       throw BenchmarkError("\(row.typed) has too few best texts")
     }
     try turns(row, "best 20", count, &table) { _ = try $0.best(TextRound.limit, row.typed) }
