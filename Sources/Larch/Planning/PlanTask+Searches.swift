@@ -72,3 +72,22 @@ extension TextQuery.Node {
     }
   }
 }
+
+extension Plan.SearchScan {
+  /// Whether some of the records can be found without the others: where numbers have the order of ids, and there
+  /// is no list of words to go through.
+  func isReadByWindows(_ idKind: RecordIDKind) -> Bool {
+    idKind.width == 8 && !filter.query.node.hasPrefix
+  }
+}
+
+extension TextQuery.Node {
+  /// Whether a beginning of words is looked for.
+  fileprivate var hasPrefix: Bool {
+    switch self {
+    case .all(let nodes), .any(let nodes): nodes.contains(where: \.hasPrefix)
+    case .not(let node): node.hasPrefix
+    case .phrase(let phrase): phrase.endsInPrefix
+    }
+  }
+}

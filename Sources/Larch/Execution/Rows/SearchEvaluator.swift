@@ -269,6 +269,38 @@ final class SearchEvaluator {
     }
   }
 
+  /// Reads the blocks of lengths that may have some records; only these, if there are few.
+  ///
+  /// - Parameter body: gets the numbers of a block, and the bytes behind them.
+  func forEachBlockOfLengths(
+    _ wanted: [UInt64],
+    _ body: (_ block: SearchTree.Block, _ numbers: [UInt64], _ bytes: SearchBytes) throws -> Void
+  ) throws {
+    let prefix: [UInt8] = [0]
+    try prefix.withUnsafeBytes { prefix in
+      let seeks = try isWorthSeeking(wanted.count, [])
+      var cursor = try LMDBCursor(tree.index.database, in: tree.transaction)
+      var place = 0
+      var entry = try cursor.seek(atOrAfter: prefix)
+      while place < wanted.count {
+        if seeks { entry = try find(wanted[place], prefix, &cursor) }
+        guard let here = entry, here.key.starts(with: prefix) else { return }
+        let block = try tree.block(here)
+        entriesExamined += 1
+        numbers.removeAll(keepingCapacity: true)
+        var bytes = SearchBytes(block.value)
+        try SearchBlock.readNumbers(first: block.first, &bytes) { numbers.append($0) }
+        try body(block, numbers, bytes)
+        if seeks {
+          let end = max(numbers.last ?? block.first, wanted[place])
+          place = SearchEvaluator.place(after: end, in: wanted)
+        } else {
+          entry = try cursor.next()
+        }
+      }
+    }
+  }
+
   private func read(
     _ block: SearchTree.Block, among candidates: [UInt64]?, readsPostings: Bool,
     _ body: (_ number: UInt64, _ candidate: Int, _ posting: SearchBytes) throws -> Void
@@ -289,12 +321,7 @@ final class SearchEvaluator {
         isWanted = candidates[candidate] == number
       }
       if isWanted { try body(number, candidate, bytes) }
-      guard readsPostings else { continue }
-      if block.word.isEmpty {
-        try bytes.skipLengths(tree.search)
-      } else {
-        _ = try bytes.skipPosting(tree.search)
-      }
+      if readsPostings { _ = try bytes.skipPosting(tree.search) }
     }
   }
 

@@ -124,19 +124,10 @@ final class SearchScores {
   ) throws -> [Double] {
     let count = found.numbers.count
     var norms = [Double](repeating: 1, count: count * fields.count)
-    let averages = totals.words.map { Double($0) / Double(max(1, totals.records)) }
-    try evaluator.forEachRecord(
-      of: [], isPrefix: false, among: found.numbers, readsPostings: true
-    ) { _, place, lengths in
-      var lengths = lengths
-      var slot = 0
-      for field in averages.indices {
-        let length = try lengths.number()
-        guard slot < fields.count, fields[slot] == field else { continue }
-        if averages[field] > 0 {
-          norms[slot * count + place] = 1 - Self.b + Self.b * Double(length) / averages[field]
-        }
-        slot += 1
+    let averages = fields.map { Double(totals.words[$0]) / Double(max(1, totals.records)) }
+    try evaluator.forEachLengths(of: found.numbers, fields) { place, slot, length in
+      if averages[slot] > 0 {
+        norms[slot * count + place] = 1 - Self.b + Self.b * Double(length) / averages[slot]
       }
     }
     return norms
