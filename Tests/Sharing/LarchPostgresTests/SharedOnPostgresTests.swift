@@ -232,7 +232,7 @@ struct SharedOnPostgresTests {
     #expect([.unavailable, .commitUnknown].contains(first.code))
     #expect(second?.code == .unavailable)
     if first.code == .commitUnknown {
-      let unasked = caught { try store.outcome(of: first) }
+      let unasked = caught { _ = try store.outcome(of: first) }
       #expect(unasked?.code == .unavailable)
       #expect(unasked?.message.contains("not known") == true)
       #expect(!"\(first)".contains("LogPlace"))
