@@ -196,7 +196,7 @@ struct TextSearchGuideTests {
     // snippet: text-search-relevance
     let typed = TextQuery("larch store")
     let best = Essay.where { typed.matches($0.title, $0.body) && $0.year > 2000 }
-      .sorted(by: .relevance(weights: 4, 1)).limit(20)
+      .sortedByRelevance(weights: 4, 1).limit(20)
     print(try store.explain(best))
     // end snippet
     #expect(

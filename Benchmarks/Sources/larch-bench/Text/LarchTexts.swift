@@ -85,7 +85,7 @@ final class LarchTexts: TextPeer {
   }
 
   func best(_ limit: Int, _ typed: String) throws -> [FoundText] {
-    try store.fetch(query(typed).sorted(by: .relevance).limit(limit)).map(FoundText.init)
+    try store.fetch(query(typed).sortedByRelevance().limit(limit)).map(FoundText.init)
   }
 
   func all() throws -> QueryResult {

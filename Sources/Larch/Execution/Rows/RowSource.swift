@@ -38,6 +38,7 @@ class RowSource {
 
 extension RowSource {
   /// Whether the row with this id passes the residue. Its record is read only if the id does not tell.
+  @inline(__always)  // For each row of ids.
   final func passesResidue(_ reader: RowReader) throws -> Bool {
     record = nil
     if !reader.isFiltering { return true }

@@ -294,6 +294,6 @@ package struct QueryBinder {
       throw QueryTextError(
         term.field.column, "relevance is no field: the best match comes first, without more words")
     }
-    return Relevance.relevance.term
+    return .relevance()
   }
 }

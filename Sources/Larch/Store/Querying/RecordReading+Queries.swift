@@ -19,7 +19,7 @@ extension RecordReading {
   /// ```
   ///
   /// Pages neither skip nor repeat an unchanged record, whatever is inserted or deleted between
-  /// them; but in the order of ``Relevance`` each change may move others.
+  /// them; but in the order of relevance each change may move others.
   ///
   /// - Throws: the errors of ``fetch(_:)``; `.invalidQuery` for a token of another order.
   /// - Complexity: with an index for the order, the records of the page; it does not grow with the

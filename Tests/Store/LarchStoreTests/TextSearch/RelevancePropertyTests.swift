@@ -52,7 +52,7 @@ import Testing
         let query = Self.query(&random)
         let expected = Self.ranked(left, query, [1, 1, 1]).map(\.id)
         let found = try tx.ids(
-          Note<Key>.where { query.matches($0.title, $0.body, $0.tags) }.sorted(by: .relevance))
+          Note<Key>.where { query.matches($0.title, $0.body, $0.tags) }.sortedByRelevance())
         #expect(found == expected, "\(query)")
       }
     }
@@ -128,25 +128,25 @@ import Testing
       #expect(pages == expected, "\(q)")
     }
     let all = Note<Key>.where { q.matches($0.title, $0.body, $0.tags) }
-    try check(all.sorted(by: .relevance), Self.ranked(notes, q, [1, 1, 1]))
+    try check(all.sortedByRelevance(), Self.ranked(notes, q, [1, 1, 1]))
     try check(
-      all.sorted(by: .relevance(weights: 2, weight, 1)), Self.ranked(notes, q, [2, weight, 1]))
+      all.sortedByRelevance(weights: 2, weight, 1), Self.ranked(notes, q, [2, weight, 1]))
     // The fields of the test are in another order than those of the index.
     try check(
-      Note<Key>.where { q.matches($0.tags, $0.title) }.sorted(by: .relevance(weights: weight, 2)),
+      Note<Key>.where { q.matches($0.tags, $0.title) }.sortedByRelevance(weights: weight, 2),
       Self.ranked(notes, q, [2, nil, weight]))
     try check(
-      Note<Key>.where { q.matches($0.body) && $0.year > year }.sorted(by: .relevance),
+      Note<Key>.where { q.matches($0.body) && $0.year > year }.sortedByRelevance(),
       Self.ranked(notes, q, [nil, 1, nil]) { $0.year > year })
     try check(
       Note<Key>.where { q.matches($0.title, $0.body, $0.tags) && $0.year == year }
-        .sorted(by: .relevance),
+        .sortedByRelevance(),
       Self.ranked(notes, q, [1, 1, 1]) { $0.year == year })
     let ranked = Self.ranked(notes, q, [1, 1, 1])
     // Ids descend too.
-    try check(all.sorted(by: .relevance).reversed(), ranked.reversed())
+    try check(all.sortedByRelevance().reversed(), ranked.reversed())
     let isEarlier = { (a: Note<Key>, b: Note<Key>) in a.year < b.year }
-    try check(all.sorted(by: \.year).then(by: .relevance), ranked.stablySorted(isEarlier))
+    try check(all.sorted(by: \.year).thenByRelevance(), ranked.stablySorted(isEarlier))
     return count
   }
 }

@@ -31,25 +31,25 @@ import Testing
 
   @Test func aConditionWithoutWordsIsAnError() throws {
     let store = try store(3)
-    let error = caught { _ = try store.fetch(Page.all.sorted(by: .relevance)) }
+    let error = caught { _ = try store.fetch(Page.all.sortedByRelevance()) }
     #expect(error?.code == .invalidQuery && error?.message.contains("needs words") == true)
     let larch = Self.larch
     // Only one of both must be true.
     let either = Page.where { larch.matches($0.title, $0.body) || $0.year == 2000 }
-    #expect(caught { _ = try store.ids(either.sorted(by: .relevance)) }?.code == .invalidQuery)
+    #expect(caught { _ = try store.ids(either.sortedByRelevance()) }?.code == .invalidQuery)
     let without = Page.where { !larch.matches($0.title, $0.body) }
-    #expect(caught { _ = try store.count(without.sorted(by: .relevance)) }?.code == .invalidQuery)
+    #expect(caught { _ = try store.count(without.sortedByRelevance()) }?.code == .invalidQuery)
   }
 
   @Test func severalTestsOfWordsAreAnError() throws {
     let store = try store(3)
     let (larch, tree) = (Self.larch, TextQuery("tree"))
     let both = Page.where { larch.matches($0.title) && tree.matches($0.body) }
-    let error = caught { _ = try store.fetch(both.sorted(by: .relevance)) }
+    let error = caught { _ = try store.fetch(both.sortedByRelevance()) }
     #expect(error?.code == .invalidQuery && error?.message.contains("several") == true)
     // In an order that names it twice, each would count otherwise.
     let once = Page.where { larch.matches($0.title, $0.body) }
-    let twice = once.sorted(by: .relevance(weights: 1, 2)).then(by: .relevance)
+    let twice = once.sortedByRelevance(weights: 1, 2).thenByRelevance()
     #expect(caught { _ = try store.fetch(twice) }?.code == .invalidQuery)
   }
 
@@ -69,13 +69,13 @@ import Testing
     let larch = Self.larch
     let store = try Store.temporary(for: OldPage.self, options: .quick)
     let none = OldPage.where { larch.matches($0.title, $0.body) }
-    let error = caught { _ = try store.fetch(none.sorted(by: .relevance)) }
+    let error = caught { _ = try store.fetch(none.sortedByRelevance()) }
     #expect(error?.code == .invalidQuery && error?.message.contains("declare a `Search`") == true)
     let other = try Store.temporary(for: OtherPage.self, options: .quick)
     let words = OtherPage.where { larch.matches($0.title, $0.body) }
-    #expect(caught { _ = try other.fetch(words.sorted(by: .relevance)) }?.code == .invalidQuery)
+    #expect(caught { _ = try other.fetch(words.sortedByRelevance()) }?.code == .invalidQuery)
     let kept = TextQuery("larch", .keepingDiacritics)
-    let found = OtherPage.where { kept.matches($0.title, $0.body) }.sorted(by: .relevance)
+    let found = OtherPage.where { kept.matches($0.title, $0.body) }.sortedByRelevance()
     #expect(try other.fetch(found) == [])
   }
 
@@ -84,9 +84,9 @@ import Testing
     for text in ["", "…", "-larch"] {
       let typed = TextQuery(text)
       let query = Page.where { typed.matches($0.title, $0.body) }
-      #expect(try store.ids(query.sorted(by: .relevance)) == store.ids(query), "\(text)")
+      #expect(try store.ids(query.sortedByRelevance()) == store.ids(query), "\(text)")
       #expect(
-        try store.ids(query.sorted(by: .relevance).reversed()) == store.ids(query).reversed())
+        try store.ids(query.sortedByRelevance().reversed()) == store.ids(query).reversed())
     }
   }
 
@@ -94,7 +94,7 @@ import Testing
     let store = try store(60)
     let typed: TextQuery = .word("only17") || !.word("larch")
     let pages = try store.everything(Page.self)
-    let query = Page.where { typed.matches($0.title, $0.body) }.sorted(by: .relevance)
+    let query = Page.where { typed.matches($0.title, $0.body) }.sortedByRelevance()
     #expect(try store.ids(query) == ranked(pages, typed))
     #expect(try store.first(query)?.id == 17)
   }
@@ -102,7 +102,7 @@ import Testing
   @Test func aJoinHasNoSuchOrder() throws {
     let store = try store(3)
     let larch = Self.larch
-    let best = Page.where { larch.matches($0.title, $0.body) }.sorted(by: .relevance)
+    let best = Page.where { larch.matches($0.title, $0.body) }.sortedByRelevance()
     let join = best.joined(with: Page.all, on: \.year, equals: \.year)
     #expect(caught { _ = try store.fetch(join) }?.code == .invalidQuery)
     #expect(caught { _ = try store.count(join) }?.code == .invalidQuery)
@@ -127,7 +127,7 @@ import Testing
     }
     try store.saveAll(essays)
     let larch = Self.larch
-    let best = Essay.where { larch.matches($0.text) }.sorted(by: .relevance)
+    let best = Essay.where { larch.matches($0.text) }.sortedByRelevance()
     let rows = try store.fetch(best.limit(4).with(Essay.page))
     #expect(try rows.map(\.0) == store.fetch(best.limit(4)))
     #expect(rows.map(\.1?.id) == rows.map(\.0.pageID))
@@ -141,7 +141,7 @@ import Testing
   @Test func nothingIsKeptAfterAQuery() throws {
     let store = try store()
     let larch = Self.larch
-    let best = Page.where { larch.matches($0.title, $0.body) }.sorted(by: .relevance).limit(5)
+    let best = Page.where { larch.matches($0.title, $0.body) }.sortedByRelevance().limit(5)
     weak var kept: AnyObject?
     try store.read { tx in
       try tx.run(best.details, of: Page.self, for: .records) { run, access in
@@ -159,16 +159,16 @@ import Testing
     let store = try store()
     let larch = Self.larch
     let all = Page.where { larch.matches($0.title, $0.body) }
-    let best = all.sorted(by: .relevance).limit(5)
+    let best = all.sortedByRelevance().limit(5)
     let text = try store.explain(best, running: true).description
     #expect(text.contains("search title, body (larch)"), "\(text)")
     #expect(text.contains("sort by relevance, keeping 5"), "\(text)")
     #expect(text.contains("5 records"), "\(text)")
-    let worst = all.sorted(by: .relevance(weights: 2, 1)).reversed().limit(5)
+    let worst = all.sortedByRelevance(weights: 2, 1).reversed().limit(5)
     #expect(try store.explain(worst).description.contains("relevance(2, 1), the worst first"))
     // Of those that fail another condition, the ones that come before the last wanted record are read.
     let recent = Page.where { larch.matches($0.title, $0.body) && $0.year != 2003 }
-      .sorted(by: .relevance).limit(5)
+      .sortedByRelevance().limit(5)
     let read = try store.read { tx in
       try tx.run(recent.details, of: Page.self, for: .records) { run, _ in
         while try run.next() != nil {}
@@ -190,7 +190,7 @@ import Testing
     for text in ["dense", "\"dense wood\"", "\"wood dense\"", "\"dense woo*\"", "den*"] {
       let query = TextQuery(text)
       let found = try store.ids(
-        Page.where { query.matches($0.title, $0.body) }.sorted(by: .relevance))
+        Page.where { query.matches($0.title, $0.body) }.sortedByRelevance())
       #expect(found == ranked(pages, query) && found.count == 5, "\(text)")
     }
     #expect(ranked(pages, "dense") != [0, 1, 2, 3, 4])
@@ -219,7 +219,7 @@ import Testing
     let whole = try totals(store)
     #expect(whole != nil)
     let database = try database(store)
-    let best = Page.where { Self.larch.matches($0.title, $0.body) }.sorted(by: .relevance)
+    let best = Page.where { Self.larch.matches($0.title, $0.body) }.sortedByRelevance()
     let ids = try store.ids(best)
     try store.environment.write { transaction in
       _ = try withUnsafeBytes(of: SearchKey.totals) {
@@ -261,7 +261,7 @@ import Testing
           _ = try bytes.withUnsafeBytes { try database.put(key, $0, in: transaction) }
         }
       }
-      let query = Page.where { Self.larch.matches($0.title, $0.body) }.sorted(by: .relevance)
+      let query = Page.where { Self.larch.matches($0.title, $0.body) }.sortedByRelevance()
       #expect(caught { _ = try store.ids(query) }?.code == .corrupted, "\(bytes)")
       #expect(try !store.verify().isClean, "\(bytes)")
     }
@@ -302,7 +302,7 @@ import Testing
   @Test func observedResultsAreThoseOfAFetchAfterEachChange() throws {
     let store = try store(50)
     let typed = TextQuery("larch OR pine OR word3")
-    let best = Page.where { typed.matches($0.title, $0.body) }.sorted(by: .relevance).limit(10)
+    let best = Page.where { typed.matches($0.title, $0.body) }.sortedByRelevance().limit(10)
     let observer = try store.observe(best).makeAsyncIterator().observer.get()
     var last: [Page] = []
     var random = SeededGenerator(seed: 8)
