@@ -77,7 +77,8 @@ struct KilledSearchBuildTests {
   }
 
   @Test(
-    "A half-built search is changed with its records, before the place of the build and behind it")
+    "A half-built search follows changes of the records that it has, and of those that it has not yet"
+  )
   func changedMeanwhile() throws {
     var random = SeededGenerator(seed: runSeed &+ 5)
     var tally = TextTally()

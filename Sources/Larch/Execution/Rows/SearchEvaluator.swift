@@ -231,7 +231,7 @@ final class SearchEvaluator {
     }
   }
 
-  /// The first block of a word that may have a record, or one behind it.
+  /// The block of a word in which a record would be, or the next one.
   private func find(
     _ number: UInt64, _ prefix: UnsafeRawBufferPointer, _ cursor: inout LMDBCursor
   ) throws -> LMDBEntry? {

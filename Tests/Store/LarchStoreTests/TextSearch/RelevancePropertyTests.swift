@@ -27,7 +27,7 @@ import Testing
     options.checksQueries = true
     let store = try Store.temporary(for: Note<Key>.self, options: options)
     var ranked = 0
-    for round in 0..<12 {
+    for round in 0..<10 {
       try store.write { tx in
         for _ in 0..<12 {
           var note = Note<Key>.random(Int.random(in: 0..<60, using: &random), &random)
@@ -40,11 +40,11 @@ import Testing
         let year = Int.random(in: 1990...2100, using: &random)
         try tx.delete(Note<Key>.where { $0.year == year })
       }
-      if round == 6 { try store.rebuild() }
+      if round == 5 { try store.rebuild() }
       let report = try store.verify()
       #expect(report.isClean, "\(report)")
       let notes = try store.everything(Note<Key>.self)
-      for _ in 0..<6 { ranked += try ask(store, notes, &random) }
+      for _ in 0..<3 { ranked += try ask(store, notes, &random) }
       // A write sees the scores of what it has changed.
       try store.write { tx in
         for note in try tx.fetch(Note<Key>.all.limit(3)) { try tx.delete(note) }
