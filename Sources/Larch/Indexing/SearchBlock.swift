@@ -12,6 +12,8 @@ struct SearchBlock: ~Copyable {
   /// Where each posting begins, and the end of the last one.
   private var bounds: [Int] = [0]
   private var bytes = ByteBuffer(capacity: 0)
+  /// The numbers of the stored block that is being appended.
+  private var read = BlockNumbers()
 
   var count: Int { numbers.count }
   var isEmpty: Bool { numbers.isEmpty }
@@ -45,10 +47,10 @@ struct SearchBlock: ~Copyable {
   mutating func append(
     first: UInt64, _ value: UnsafeRawBufferPointer, isOfLengths: Bool, _ search: SearchSchema
   ) throws {
-    let start = numbers.count
-    var reader = SearchBytes(value)
-    try SearchBlock.readNumbers(first: first, &reader) { numbers.append($0) }
-    for _ in start..<numbers.count {
+    let start = try read.read(first: first, value)
+    numbers.append(contentsOf: read.all)
+    var reader = SearchBytes(value, at: start)
+    for _ in 0..<read.count {
       let from = reader.offset
       if isOfLengths {
         try reader.skipLengths(search)
@@ -59,23 +61,6 @@ struct SearchBlock: ~Copyable {
       bounds.append(bytes.count)
     }
     guard reader.isAtEnd else { throw SearchBytes.damaged }
-  }
-
-  /// Passes the numbers of the records of a stored block.
-  @inline(__always)
-  static func readNumbers(
-    first: UInt64, _ reader: inout SearchBytes, _ body: (UInt64) throws -> Void
-  ) throws {
-    let more = try reader.number()
-    guard more < UInt64(postingLimit) else { throw SearchBytes.damaged }
-    var number = first
-    try body(number)
-    for _ in 0..<Int(more) {
-      let (next, isTooGreat) = number.addingReportingOverflow(try reader.number())
-      guard !isTooGreat, next > number else { throw SearchBytes.damaged }
-      number = next
-      try body(number)
-    }
   }
 
   /// The number of records of a stored block.

@@ -65,6 +65,10 @@ struct SearchBytes {
     let first = bytes[offset]
     offset &+= 1
     if first < 0x80 { return UInt64(first) }
+    if offset < bytes.count, bytes[offset] < 0x80, bytes[offset] != 0 {
+      offset &+= 1
+      return UInt64(first & 0x7F) | UInt64(bytes[offset &- 1]) << 7
+    }
     return try longNumber(first)
   }
 
@@ -98,6 +102,7 @@ struct SearchBytes {
   /// Passes the places of one field, and calls with each.
   ///
   /// - Returns: how many there are in the text; more than were passed if they are cut.
+  @inline(__always)
   mutating func places(_ body: (UInt32) -> Void) throws -> Int {
     var place: UInt64 = 0
     var count = 0

@@ -7,37 +7,49 @@ extension SearchEvaluator {
   /// - Parameters:
   ///   - wanted: the records, in order.
   ///   - fields: the fields, in order; the closure gets the place of one among them.
-  func forEachLengths(
+  @inline(__always)
+  func forEachLength(
     of wanted: [UInt64], _ fields: [Int],
     _ body: (_ place: Int, _ slot: Int, _ length: UInt64) -> Void
   ) throws {
     let fieldCount = tree.search.fields.count
-    var place = 0
-    try forEachBlockOfLengths(wanted) { block, numbers, bytes in
-      while place < wanted.count, wanted[place] < block.first { place += 1 }
-      guard place < wanted.count, let last = numbers.last, wanted[place] <= last else { return }
-      var bytes = bytes
-      let start = bytes.offset
-      let isEven = block.value.count - start == numbers.count * fieldCount
-      for (row, number) in numbers.enumerated() {
-        while place < wanted.count, wanted[place] < number { place += 1 }
-        guard place < wanted.count else { return }
-        let isWanted = wanted[place] == number
-        if isEven {
-          guard isWanted else { continue }
-          for (slot, field) in fields.enumerated() {
-            let length = block.value[start + row * fieldCount + field]
-            guard length < 0x80 else { throw SearchBytes.damaged }
-            body(place, slot, UInt64(length))
+    try forEachBlock(of: [], among: wanted) { block in
+      let numbers = block.numbers
+      let first = numbers[0]
+      let last = numbers[numbers.count - 1]
+      var place = SearchEvaluator.place(atOrAfter: first, in: wanted)
+      var row = 0
+      if block.value.count - block.start == numbers.count * fieldCount {
+        let isDense = last - first == UInt64(numbers.count - 1)
+        while place < wanted.count, wanted[place] <= last {
+          let number = wanted[place]
+          if isDense { row = Int(truncatingIfNeeded: number &- first) }
+          while numbers[row] < number { row &+= 1 }
+          if numbers[row] == number {
+            let start = block.start + row * fieldCount
+            for slot in fields.indices {
+              let length = block.value[start + fields[slot]]
+              guard length < 0x80 else { throw SearchBytes.damaged }
+              body(place, slot, UInt64(length))
+            }
           }
-          continue
+          place &+= 1
         }
+        return
+      }
+      var bytes = SearchBytes(block.value, at: block.start)
+      while place < wanted.count, row < numbers.count {
+        let isWanted = wanted[place] == numbers[row]
         var slot = 0
         for field in 0..<fieldCount {
           let length = try bytes.number()
           guard isWanted, slot < fields.count, fields[slot] == field else { continue }
           body(place, slot, length)
           slot += 1
+        }
+        row &+= 1
+        while row < numbers.count, place < wanted.count, wanted[place] < numbers[row] {
+          place &+= 1
         }
       }
     }

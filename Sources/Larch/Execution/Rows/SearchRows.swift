@@ -9,6 +9,8 @@ final class SearchRows: RowSource {
   private let descends: Bool
   /// The blocks of lengths of the next window: each has the records of its part of the collection.
   @exclusivity(unchecked) private var blocks: Int
+  /// The blocks that are read without windows: one of as many blocks would save nothing.
+  private let blocksOfWords: Int
   /// The records that no window has had; nil after the last one.
   @exclusivity(unchecked) private var rest: ClosedRange<UInt64>?
   /// The records of this window that are left, the next one at the end.
@@ -40,6 +42,7 @@ final class SearchRows: RowSource {
     let share = Double(try statistics.recordCount()) / Double(found)
     let records = min(share * Double(wanted), 1e9)
     blocks = 1 + Int(records) / SearchBlock.postingLimit
+    blocksOfWords = try evaluator.blockCount(found: found)
   }
 
   override func next() throws -> Bool {
@@ -49,6 +52,7 @@ final class SearchRows: RowSource {
         idBuffer.append(bigEndian: number)
         id = idBuffer.bytes
         if try passesResidue(reader) { return true }
+        if reader.recordsExamined > reader.mostRecords { throw CostLimitReached() }
       }
       guard try readWindow() else { return false }
     }
@@ -58,7 +62,7 @@ final class SearchRows: RowSource {
   private func readWindow() throws -> Bool {
     guard let rest else { return false }
     let window: ClosedRange<UInt64>
-    if let bound = try bound(of: rest) {
+    if blocks <= blocksOfWords, let bound = try bound(of: rest) {
       window = descends ? bound...rest.upperBound : rest.lowerBound...bound - 1
       self.rest = descends ? rest.lowerBound...bound - 1 : bound...rest.upperBound
     } else {

@@ -13,6 +13,8 @@ internal import Foundation
 final class SearchScores {
   private static let k = 1.2
   private static let b = 0.75
+  private static let fewWords = 4
+  private static let fewLengths = 128
 
   let relevance: Plan.Relevance
   private let collection: CollectionHandle
@@ -59,14 +61,36 @@ final class SearchScores {
     let node = relevance.scan.filter.query.node
     var words: [TextQuery.Phrase] = []
     node.collectWanted(into: &words)
-    if node.isBounded {
+    let fields = relevance.weights.indices.filter { relevance.weights[$0] > 0 }
+    // Where each record with one of the words is found, one reading finds it and its frequencies. Those of many words
+    // are not kept together.
+    var known: [Frequencies] = []
+    if node.hasOnlyWanted, words.count <= Self.fewWords {
+      for word in words {
+        known.append(try frequencies(of: word, in: fields, among: nil, reader, evaluator))
+      }
+      made.numbers =
+        known.count == 1 ? known[0].numbers : SearchEvaluator.sorted(known.flatMap(\.numbers))
+    } else if node.isBounded {
       made.numbers = try evaluator.records(node, among: nil)
     } else {
       for word in words { made.numbers += try evaluator.records(.phrase(word), among: nil) }
       made.numbers = SearchEvaluator.sorted(made.numbers)
     }
     made.scores = [Double](repeating: 0, count: made.numbers.count)
-    if !made.numbers.isEmpty { try score(words, node, reader, evaluator, &made) }
+    if !made.numbers.isEmpty {
+      let totals = try made.tree.totals()
+      let norms = try norms(of: fields, totals, made, evaluator)
+      for (place, word) in words.enumerated() {
+        let isKnown = place < known.count
+        let here =
+          isKnown
+          ? known[place]
+          : try frequencies(of: word, in: fields, among: made.numbers, reader, evaluator)
+        let having = isKnown ? here.numbers.count : try evaluator.count(of: word)
+        add(here, SearchScores.rarity(totals.records, having), fields, norms, to: &made)
+      }
+    }
     made.entriesExamined = evaluator.entriesExamined
     found = made
     return made
@@ -74,29 +98,24 @@ final class SearchScores {
 
   // MARK: The formula
 
-  private func score(
-    _ words: [TextQuery.Phrase], _ node: TextQuery.Node, _ reader: RowReader,
-    _ evaluator: SearchEvaluator, _ found: inout Found
-  ) throws {
-    let count = found.numbers.count
-    let totals = try found.tree.totals()
-    let fields = relevance.weights.indices.filter { relevance.weights[$0] > 0 }
-    let norms = try norms(of: fields, totals, found, evaluator)
-    var frequencies = [UInt32](repeating: 0, count: count * fields.count)
-    for word in words {
-      for place in frequencies.indices { frequencies[place] = 0 }
-      try addFrequencies(of: word, in: fields, found, reader, evaluator, &frequencies)
-      let having = try recordCount(word, isAll: node == .phrase(word), found, evaluator)
-      let rarity = SearchScores.rarity(totals.records, having)
-      for place in 0..<count {
-        var f = 0.0
-        for (slot, field) in fields.enumerated() {
-          let frequency = frequencies[slot * count + place]
-          guard frequency > 0 else { continue }
-          f += relevance.weights[field] * Double(frequency) / norms[slot * count + place]
-        }
-        if f > 0 { found.scores[place] += rarity * f * (Self.k + 1) / (Self.k + f) }
+  /// Adds the scores of one word.
+  private func add(
+    _ word: Frequencies, _ rarity: Double, _ fields: [Int], _ norms: [Double],
+    to found: inout Found
+  ) {
+    let weights = fields.map { relevance.weights[$0] }
+    let width = fields.count
+    var place = 0
+    for row in word.numbers.indices {
+      let number = word.numbers[row]
+      while found.numbers[place] < number { place &+= 1 }
+      var f = 0.0
+      for slot in 0..<width {
+        let frequency = word.counts[row &* width &+ slot]
+        guard frequency > 0 else { continue }
+        f += weights[slot] * Double(frequency) / norms[place &* width &+ slot]
       }
+      if f > 0 { found.scores[place] += rarity * f * (Self.k + 1) / (Self.k + f) }
     }
   }
 
@@ -106,89 +125,124 @@ final class SearchScores {
     return Double(Float(log(1 + (others + 0.5) / (Double(having) + 0.5))))
   }
 
-  /// The number of records with a word in one of the fields.
-  private func recordCount(
-    _ word: TextQuery.Phrase, isAll: Bool, _ found: Found, _ evaluator: SearchEvaluator
-  ) throws -> Int {
-    if isAll { return found.numbers.count }
-    let isPlain = word.words.count == 1 && !word.endsInPrefix
-    if isPlain, relevance.scan.mask == found.tree.search.wholeMask {
-      return try evaluator.count(of: word.words[0])
-    }
-    return try evaluator.records(.phrase(word), among: nil).count
-  }
-
-  /// What frequencies are divided by: for each field the number of each record.
+  /// What frequencies are divided by: for each record the number of each field.
   private func norms(
     of fields: [Int], _ totals: SearchTotals, _ found: Found, _ evaluator: SearchEvaluator
   ) throws -> [Double] {
-    let count = found.numbers.count
-    var norms = [Double](repeating: 1, count: count * fields.count)
+    let width = fields.count
+    var norms = [Double](repeating: 1, count: found.numbers.count * width)
     let averages = fields.map { Double(totals.words[$0]) / Double(max(1, totals.records)) }
-    try evaluator.forEachLengths(of: found.numbers, fields) { place, slot, length in
-      if averages[slot] > 0 {
-        norms[slot * count + place] = 1 - Self.b + Self.b * Double(length) / averages[slot]
+    func norm(_ slot: Int, _ length: UInt64) -> Double {
+      averages[slot] > 0 ? 1 - Self.b + Self.b * Double(length) / averages[slot] : 1
+    }
+    // Many records share few lengths.
+    var known = [Double](repeating: 0, count: width * Self.fewLengths)
+    try evaluator.forEachLength(of: found.numbers, fields) { place, slot, length in
+      guard length < UInt64(Self.fewLengths) else {
+        norms[place &* width &+ slot] = norm(slot, length)
+        return
       }
+      let entry = slot &* Self.fewLengths &+ Int(length)
+      // No number that divides is 0.
+      if known[entry] == 0 { known[entry] = norm(slot, length) }
+      norms[place &* width &+ slot] = known[entry]
     }
     return norms
   }
 
   // MARK: Frequencies
 
-  /// Counts how often a word stands in the fields of each record.
-  private func addFrequencies(
-    of word: TextQuery.Phrase, in fields: [Int], _ found: Found, _ reader: RowReader,
-    _ evaluator: SearchEvaluator, _ frequencies: inout [UInt32]
-  ) throws {
-    if word.words.count > 1 {
-      return try addFrequencies(ofPhrase: word, in: fields, found, reader, evaluator, &frequencies)
-    }
-    let count = found.numbers.count
-    let search = found.tree.search
-    let slots = search.fields.indices.map { fields.firstIndex(of: $0) }
-    try evaluator.forEachRecord(
-      of: word.words[0], isPrefix: word.endsInPrefix, among: found.numbers, readsPostings: true
-    ) { _, place, posting in
-      var posting = posting
-      var mask = try posting.mask(search)
-      while mask != 0 {
-        let frequency = try posting.places { _ in }
-        if let slot = slots[mask.trailingZeroBitCount] {
-          frequencies[slot * count + place] &+= UInt32(truncatingIfNeeded: frequency)
-        }
-        mask &= mask &- 1
-      }
-    }
+  /// How often a word stands in some fields of the records that have it.
+  private struct Frequencies {
+    /// The records, in order.
+    var numbers: [UInt64] = []
+    /// For each record the number of each field.
+    var counts: [UInt32] = []
   }
 
-  private func addFrequencies(
-    ofPhrase phrase: TextQuery.Phrase, in fields: [Int], _ found: Found, _ reader: RowReader,
-    _ evaluator: SearchEvaluator, _ frequencies: inout [UInt32]
-  ) throws {
-    let count = found.numbers.count
-    let (starts, areCut) = try evaluator.starts(of: phrase, found.numbers)
-    var list = WordList()
-    for place in 0..<count {
-      if areCut[place] {
-        let counts = try counts(of: phrase, inRecord: found.numbers[place], found, reader, &list)
-        for (slot, field) in fields.enumerated() {
-          frequencies[slot * count + place] = UInt32(truncatingIfNeeded: counts[field])
+  /// - Parameter candidates: the only records that count, in order; nil for all.
+  private func frequencies(
+    of word: TextQuery.Phrase, in fields: [Int], among candidates: [UInt64]?, _ reader: RowReader,
+    _ evaluator: SearchEvaluator
+  ) throws -> Frequencies {
+    if word.words.count > 1 {
+      return try frequencies(ofPhrase: word, in: fields, among: candidates, reader, evaluator)
+    }
+    let width = fields.count
+    let slots = evaluator.tree.search.fields.indices.map { fields.firstIndex(of: $0) ?? -1 }
+    var found = Frequencies()
+    if word.endsInPrefix {
+      // A record comes once for each of its words.
+      found.numbers = try evaluator.records(.phrase(word), among: candidates)
+      found.counts = [UInt32](repeating: 0, count: found.numbers.count * width)
+      try evaluator.forEachRecord(of: word.words[0], isPrefix: true, among: found.numbers) {
+        _, place, posting in
+        _ = try read(&posting, evaluator.tree.search) { field, count in
+          if slots[field] >= 0 { found.counts[place &* width &+ slots[field]] &+= count }
         }
-        continue
       }
-      for start in starts[place] {
-        if let slot = fields.firstIndex(of: Int(start >> 32)) {
-          frequencies[slot * count + place] += 1
-        }
+      return found
+    }
+    try evaluator.forEachRecord(of: word.words[0], isPrefix: false, among: candidates) {
+      number, _, posting in
+      let row = found.counts.count
+      for _ in 0..<width { found.counts.append(0) }
+      let mask = try read(&posting, evaluator.tree.search) { field, count in
+        if slots[field] >= 0 { found.counts[row &+ slots[field]] = count }
+      }
+      if mask & relevance.scan.mask != 0 {
+        found.numbers.append(number)
+      } else {
+        found.counts.removeLast(width)
       }
     }
+    return found
+  }
+
+  /// Passes a posting, and calls with the number of places in each field.
+  ///
+  /// - Returns: the bits of the fields.
+  @inline(__always)
+  private func read(
+    _ posting: inout SearchBytes, _ search: SearchSchema, _ body: (_ field: Int, UInt32) -> Void
+  ) throws -> UInt32 {
+    let mask = try posting.mask(search)
+    var rest = mask
+    while rest != 0 {
+      body(rest.trailingZeroBitCount, UInt32(truncatingIfNeeded: try posting.places { _ in }))
+      rest &= rest &- 1
+    }
+    return mask
+  }
+
+  private func frequencies(
+    ofPhrase phrase: TextQuery.Phrase, in fields: [Int], among candidates: [UInt64]?,
+    _ reader: RowReader, _ evaluator: SearchEvaluator
+  ) throws -> Frequencies {
+    let places = try evaluator.places(of: phrase, among: candidates)
+    var found = Frequencies()
+    var list = WordList()
+    var counts: [Int] = []
+    for (place, number) in places.numbers.enumerated() {
+      guard try !places.range(place).isEmpty || evaluator.isInRecord(phrase, number) else {
+        continue
+      }
+      if places.areCut[place] {
+        counts = try self.counts(of: phrase, inRecord: number, evaluator.tree, reader, &list)
+      } else {
+        counts = [Int](repeating: 0, count: evaluator.tree.search.fields.count)
+        for start in places.range(place) { counts[Int(places.starts[start] >> 32)] += 1 }
+      }
+      found.numbers.append(number)
+      for field in fields { found.counts.append(UInt32(truncatingIfNeeded: counts[field])) }
+    }
+    return found
   }
 
   private func counts(
-    of phrase: TextQuery.Phrase, inRecord number: UInt64, _ found: Found, _ reader: RowReader,
+    of phrase: TextQuery.Phrase, inRecord number: UInt64, _ tree: SearchTree, _ reader: RowReader,
     _ list: inout WordList
   ) throws -> [Int] {
-    let tree = found.tree
     guard
       let place = collection.searches.firstIndex(where: { $0 === tree.index })
     else { throw TransactionContext.ended }
@@ -215,6 +269,16 @@ final class SearchScores {
 }
 
 extension TextQuery.Node {
+  /// Whether each record with one of its words passes.
+  fileprivate var hasOnlyWanted: Bool {
+    switch self {
+    case .all(let nodes): nodes.count == 1 && nodes[0].hasOnlyWanted
+    case .any(let nodes): nodes.allSatisfy(\.hasOnlyWanted)
+    case .phrase: true
+    case .not: false
+    }
+  }
+
   /// Appends the words that are looked for, in the order of the query: not those that are excluded.
   func collectWanted(into phrases: inout [TextQuery.Phrase]) {
     switch self {

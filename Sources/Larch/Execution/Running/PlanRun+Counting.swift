@@ -25,7 +25,7 @@ extension PlanRun {
     }
   }
 
-  /// If no more rows are wanted, a union gives them one by one.
+  /// If no more rows are wanted, unions and searches give them one by one.
   private static let fewRows = 1000
 
   /// Counts without offset and limit; may stop at `most`.
@@ -58,7 +58,7 @@ extension PlanRun {
       add(counters)
       run.close()
     }
-    let rows = try run.makeRows(limit: nil)
+    let rows = try run.makeRows(limit: most == .max ? nil : most)
     defer {
       add(entriesExamined: rows.entriesExamined)
       rows.close()
@@ -134,6 +134,8 @@ extension PlanRun {
     case .search(let scan):
       let search = try SearchEvaluator(scan, reader)
       defer { add(entriesExamined: search.entriesExamined) }
+      if let count = try search.countOfBlocks(upTo: most) { return count }
+      if most <= PlanRun.fewRows, scan.isReadByWindows(collection.stored.idKind) { return nil }
       return try search.count()
     case .union where most <= PlanRun.fewRows:
       // The first rows of any part are enough, and reading them does not read the others.
@@ -235,7 +237,7 @@ private final class RowCounter {
     run.reader.mostRecords = budget / step
     run.reader.mostEntries = budget
     do {
-      let rows = try self.rows ?? run.makeRows(limit: nil)
+      let rows = try self.rows ?? run.makeRows(limit: most == .max ? nil : most)
       self.rows = rows
       rows.allow(entries: budget)
       while count < most, try rows.next() { count += 1 }

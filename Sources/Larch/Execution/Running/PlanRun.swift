@@ -297,8 +297,12 @@ extension PlanRun {
   private func makeRowsOfOneWay(limit: Int?) throws -> RowSource {
     switch plan.order {
     case .any:
-      if case .union(let parts) = plan.source { return UnionRows(parts, self) }
-      return try unorderedRows(plan.source)
+      switch plan.source {
+      case .union(let parts): return UnionRows(parts, self)
+      // The first ones are found without the others in the order of ids only.
+      case .search: return try rowsByID(descends: false, limit: limit)
+      default: return try unorderedRows(plan.source)
+      }
     case .byID(let descends): return try rowsByID(descends: descends, limit: limit)
     case .byIndex(let components, let descends, let idsDescend):
       return try rowsByIndex(

@@ -196,6 +196,20 @@ import Testing
     #expect(ranked(pages, "dense") != [0, 1, 2, 3, 4])
   }
 
+  @Test func aPhraseThatStandsInAnotherFieldOnlyIsNotFound() throws {
+    let store = try Store.temporary(for: Page.self, options: .quick)
+    var pages = SearchIndexTests.pages(0..<3)
+    pages[0].title = "a york " + String(repeating: "new ", count: 241)
+    pages[0].body = "new york"
+    pages[1].title = "old york, new york"
+    try store.saveAll(pages)
+    let query: TextQuery = "\"new york\""
+    let titles = Page.where { query.matches($0.title) }
+    #expect(try store.ids(titles.sortedByRelevance()) == [1])
+    #expect(try store.ids(titles) == [1])
+    #expect(try store.exists(titles.offset(1)) == false)
+  }
+
   // MARK: Totals
 
   private func database(_ store: Store) throws -> LMDBDatabase {

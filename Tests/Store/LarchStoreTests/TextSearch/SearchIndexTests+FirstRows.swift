@@ -21,6 +21,10 @@ extension SearchIndexTests {
         let last = Array(found.reversed().prefix(limit))
         #expect(try store.fetch(all.reversed().limit(limit)) == last, "\(text) \(limit)")
       }
+      for limit in [1, 2, 900] {
+        #expect(try store.count(all.limit(limit)) == min(limit, found.count), "\(text) \(limit)")
+        #expect(try store.exists(all.offset(limit)) == (found.count > limit), "\(text) \(limit)")
+      }
       let year = 2000 + Int.random(in: 0..<10, using: &random)
       let few = Page.where { q.matches($0.title, $0.body) && $0.year == year && $0.id > 100 }
       let ofYear = found.filter { $0.year == year && $0.id > 100 }.map(\.id)
@@ -45,6 +49,19 @@ extension SearchIndexTests {
       let text = try store.explain(query.limit(5), running: true).description
       // Of some thirty blocks of the word.
       #expect(text.contains(/examined [1-4] index entr/), "\(text)")
+    }
+    let pair: TextQuery = "\"the tree\" word3"
+    let none: TextQuery = "nosuchword"
+    for (words, most) in [(tree, 4), (pair, 8), (none, 0)] {
+      let query = Page.where { words.matches($0.title, $0.body) }
+      let examined = try store.read { tx in
+        try tx.run(query.details, of: Page.self, for: .exists) { run, _ in
+          let isThere = try run.exists()
+          #expect(isThere == (most > 0))
+          return run.counters.entriesExamined
+        }
+      }
+      #expect(examined <= most, "\(words) \(examined)")
     }
   }
 }

@@ -1,0 +1,185 @@
+// Reads the blocks of words.
+extension SearchEvaluator {
+  /// The records that have a word in one of the wanted fields, in order.
+  ///
+  /// - Parameter candidates: the only records that count, in order; nil for all.
+  func records(
+    of word: [UInt8], isPrefix: Bool, among candidates: [UInt64]?
+  ) throws -> [UInt64] {
+    var found: [UInt64] = []
+    if scan.mask == tree.search.wholeMask {
+      try forEachBlock(of: word, isPrefix: isPrefix, among: candidates) { block in
+        let numbers = UnsafeBufferPointer(rebasing: block.numbers[block.places])
+        if let candidates {
+          SearchEvaluator.appendCommon(numbers, candidates, to: &found)
+        } else {
+          found.append(contentsOf: numbers)
+        }
+      }
+    } else {
+      try forEachRecord(of: word, isPrefix: isPrefix, among: candidates) { number, _, posting in
+        if try posting.skipPosting(tree.search) & scan.mask != 0 { found.append(number) }
+      }
+    }
+    return isPrefix ? SearchEvaluator.sorted(found) : found
+  }
+
+  /// Calls with each record of a word, or of all words with a beginning: its number, its place among the
+  /// candidates, and the bytes at its posting, which the closure has to pass.
+  ///
+  /// A record can come several times if it has several words with the beginning.
+  @inline(__always)
+  func forEachRecord(
+    of word: [UInt8], isPrefix: Bool, among candidates: [UInt64]?,
+    _ body: (_ number: UInt64, _ candidate: Int, _ posting: inout SearchBytes) throws -> Void
+  ) throws {
+    let search = tree.search
+    try forEachBlock(of: word, isPrefix: isPrefix, among: candidates) { block in
+      var postings = SearchBytes(block.value, at: block.start)
+      guard let candidates else {
+        for place in 0..<block.places.upperBound {
+          if place < block.places.lowerBound {
+            _ = try postings.skipPosting(search)
+          } else {
+            try body(block.numbers[place], 0, &postings)
+          }
+        }
+        return
+      }
+      var candidate = SearchEvaluator.place(
+        atOrAfter: block.numbers[block.places.lowerBound], in: candidates)
+      for place in 0..<block.places.upperBound {
+        let number = block.numbers[place]
+        while candidate < candidates.count, candidates[candidate] < number { candidate += 1 }
+        if candidate == candidates.count { return }
+        if candidates[candidate] == number, place >= block.places.lowerBound {
+          try body(number, candidate, &postings)
+        } else {
+          _ = try postings.skipPosting(search)
+        }
+      }
+    }
+  }
+
+  // MARK: Blocks
+
+  /// A block that was read.
+  struct Block {
+    /// All of its records.
+    let numbers: UnsafeBufferPointer<UInt64>
+    /// Those of them that may count; at least one.
+    var places: Range<Int>
+    let value: UnsafeRawBufferPointer
+    /// Where the postings begin.
+    let start: Int
+  }
+
+  /// Reads the blocks of a word, or of all words with a beginning, that may have one of the candidates.
+  ///
+  /// - Parameter word: that without bytes has lengths as its postings.
+  func forEachBlock(
+    of word: [UInt8], isPrefix: Bool = false, among candidates: [UInt64]?,
+    _ body: (Block) throws -> Void
+  ) throws {
+    if candidates?.isEmpty ?? false { return }
+    let prefix = isPrefix ? word : word + [0]
+    try prefix.withUnsafeBytes { prefix in
+      if !isPrefix, let candidates, try isWorthSeeking(candidates.count, word) {
+        return try seek(candidates, prefix, body)
+      }
+      // All records if there is no window, and no candidate before or behind which nothing is wanted.
+      let first = max(window?.lowerBound ?? 0, candidates?.first ?? 0)
+      let last = min(window?.upperBound ?? .max, candidates?.last ?? .max)
+      if first > last { return }
+      if !isPrefix, first > 0 || last < .max { return try readWindow(first...last, prefix, body) }
+      try tree.forEachBlock(from: prefix, prefix: prefix) { block in
+        try body(try read(block))
+        return true
+      }
+    }
+  }
+
+  private func read(_ block: SearchTree.Block) throws -> Block {
+    entriesExamined += 1
+    let start = try numbers.read(first: block.first, block.value)
+    return Block(
+      numbers: numbers.all, places: 0..<numbers.count, value: block.value, start: start)
+  }
+
+  /// The number of blocks that cost as much as a search for one.
+  private static let blocksOfSeek = 4
+
+  private func isWorthSeeking(_ count: Int, _ word: [UInt8]) throws -> Bool {
+    try Self.blocksOfSeek * count
+      < statistics.estimate(word, isPrefix: false, tree) / SearchBlock.postingLimit
+  }
+
+  /// About how many blocks are read to find all records.
+  ///
+  /// - Parameter found: about how many records pass.
+  func blockCount(found: Int) throws -> Int {
+    var phrases: [TextQuery.Phrase] = []
+    scan.filter.query.node.collectWanted(into: &phrases)
+    let most = found.multipliedReportingOverflow(by: Self.blocksOfSeek)
+    return try phrases.flatMap(\.words).reduce(0) { sum, word in
+      let blocks = try statistics.estimate(word, isPrefix: false, tree) / SearchBlock.postingLimit
+      return sum + (most.overflow ? blocks : min(blocks, most.partialValue))
+    }
+  }
+
+  /// Reads only the blocks that may have one of the candidates.
+  private func seek(
+    _ candidates: [UInt64], _ prefix: UnsafeRawBufferPointer, _ body: (Block) throws -> Void
+  ) throws {
+    var cursor = try LMDBCursor(tree.index.database, in: tree.transaction)
+    var place = 0
+    while place < candidates.count {
+      guard let here = try find(candidates[place], prefix, &cursor) else { return }
+      let block = try read(tree.block(here))
+      // What the block would have had is done; a candidate before its first record is in none.
+      let end = max(block.numbers[block.numbers.count - 1], candidates[place])
+      try body(block)
+      place = SearchEvaluator.place(after: end, in: candidates)
+    }
+  }
+
+  /// The block of a word in which a record would be, or the next one.
+  private func find(
+    _ number: UInt64, _ prefix: UnsafeRawBufferPointer, _ cursor: inout LMDBCursor
+  ) throws -> LMDBEntry? {
+    key.removeAll()
+    key.append(prefix)
+    SearchKey.append(number, base: tree.base, to: &key)
+    var entry = try cursor.seek(atOrAfter: key.bytes)
+    if entry.map({ !$0.key.equals(key.bytes) }) ?? true {
+      // The block before may have it.
+      let before = entry == nil ? try cursor.last() : try cursor.previous()
+      if let before, before.key.starts(with: prefix) {
+        entry = before
+      } else {
+        entry = before == nil ? try cursor.first() : try cursor.next()
+      }
+    }
+    return entry.flatMap { $0.key.starts(with: prefix) ? $0 : nil }
+  }
+
+  /// Reads only the blocks of a word that may have records in a window.
+  private func readWindow(
+    _ window: ClosedRange<UInt64>, _ prefix: UnsafeRawBufferPointer, _ body: (Block) throws -> Void
+  ) throws {
+    var cursor = try LMDBCursor(tree.index.database, in: tree.transaction)
+    var entry = try find(window.lowerBound, prefix, &cursor)
+    while let here = entry, here.key.starts(with: prefix) {
+      let stored = try tree.block(here)
+      if stored.first > window.upperBound { return }
+      var block = try read(stored)
+      let lower = SearchEvaluator.place(atOrAfter: window.lowerBound, in: block.numbers)
+      let upper = SearchEvaluator.place(after: window.upperBound, in: block.numbers)
+      if lower < upper {
+        block.places = lower..<upper
+        try body(block)
+      }
+      entry = try cursor.next()
+    }
+  }
+}
