@@ -135,10 +135,14 @@ extension SearchEvaluator {
     var place = 0
     while place < candidates.count {
       guard let here = try find(candidates[place], prefix, &cursor) else { return }
-      let block = try read(tree.block(here))
-      // What the block would have had is done; a candidate before its first record is in none.
+      var block = try read(tree.block(here))
+      let lower = SearchEvaluator.place(atOrAfter: candidates[place], in: block.numbers)
+      // A candidate behind its last record is in none, and the block was perhaps given for those before.
+      if lower < block.numbers.count {
+        block.places = lower..<block.numbers.count
+        try body(block)
+      }
       let end = max(block.numbers[block.numbers.count - 1], candidates[place])
-      try body(block)
       place = SearchEvaluator.place(after: end, in: candidates)
     }
   }

@@ -16,6 +16,39 @@ import Testing
 
   @Test func textIDs() throws { try run(String.self, seed: 42) }
 
+  /// A common word has gaps, some of them between two of its blocks, and rare words are in the gaps too.
+  @Test func rareWordsAreLookedForInTheBlocksOfACommonOne() throws {
+    typealias Paper = SearchPaper<Int>
+    var random = SeededGenerator(seed: 43)
+    let store = try Store.temporary(for: Paper.self, options: .quick)
+    var papers = (0..<12_000).map { number in
+      let body = number % 40 < 20 ? "tree larch" : number % 40 < 30 ? "tree" : "pine"
+      return Paper(id: number, title: "a", body: body, year: 2000)
+    }
+    // At the end of a run of the common word, and in the gap behind it.
+    for number in 0..<100 {
+      for _ in 0..<1 + number % 5 {
+        let run = Int.random(in: 0..<papers.count / 40, using: &random) * 40
+        for place in [run + 19, run + 25] {
+          papers[place].body = (papers[place].body ?? "") + " rare\(number)"
+        }
+      }
+    }
+    try store.saveAll(papers)
+    for number in 0..<100 {
+      for text in ["larch rare\(number)", "\"larch rare\(number)\""] {
+        let query = TextQuery(text)
+        let expected = papers.filter { query.matches($0.title, $0.body) }.map(\.id)
+        let all = Paper.where { query.matches($0.title, $0.body) }
+        #expect(try store.ids(all) == expected, "\(text)")
+        #expect(try store.count(all) == expected.count, "\(text)")
+        #expect(try store.ids(all.limit(3)) == Array(expected.prefix(3)), "\(text)")
+        let ranked = try store.ids(all.sortedByRelevance())
+        #expect(ranked.count == expected.count && Set(ranked) == Set(expected), "\(text)")
+      }
+    }
+  }
+
   private struct Tally {
     var found = 0
     var searched = 0
