@@ -136,4 +136,53 @@ import Testing
       try tx.context.collection(of: Page.self).searches[0].stored.id
     }
   }
+
+  struct Shelf: Record, Equatable {
+    var id: Int
+    var name: String
+    static let schema = Schema<Shelf> {
+      HasMany(\Book.shelfID, onDelete: .destroy)
+      Search(\.name)
+    }
+  }
+  struct Book: Record, Equatable {
+    var id: Int
+    var shelfID: Shelf.ID
+    var title: String
+    static let shelf = BelongsTo<Book, Shelf>(\.shelfID)
+    static let schema = Schema<Book> {
+      shelf
+      Search(\.title)
+    }
+  }
+
+  @Test func aDeletionThatFailsInTheMiddleLeavesTheWords() throws {
+    let store = try Store.temporary(for: Shelf.self, Book.self, options: .quick)
+    try store.saveAll([Shelf(id: 1, name: "larch"), Shelf(id: 2, name: "pine")])
+    try store.saveAll((1...5).map { Book(id: $0, shelfID: 1, title: "larch \($0)") })
+    let records = try store.read { tx throws in
+      try tx.context.collection(of: Book.self).records
+    }
+    try store.environment.write { transaction in
+      try withUnsafeBytes(of: (UInt64(4) ^ 1 << 63).bigEndian) { id in
+        var bytes = try #require(try records.get(id, in: transaction).map { [UInt8]($0) })
+        bytes[bytes.count - 1] ^= 0x55
+        try bytes.withUnsafeBytes { _ = try records.put(id, $0, in: transaction) }
+      }
+    }
+    try store.write { tx in
+      var book = Book(id: 9, shelfID: 2, title: "larch again")
+      try tx.save(&book)
+      #expect(caught { _ = try tx.delete(Shelf.self, 1) }?.code == .checksumMismatch)
+      book.title = "larch tree"
+      try tx.save(&book)
+    }
+    let larch: TextQuery = "larch"
+    #expect(try store.ids(Book.where { larch.matches($0.title) }) == [1, 2, 3, 4, 5, 9])
+    #expect(try store.ids(Shelf.where { larch.matches($0.name) }) == [1])
+    let tree: TextQuery = "larch tree"
+    #expect(try store.ids(Book.where { tree.matches($0.title) }) == [9])
+    let faults = try store.verify().faults
+    #expect(!faults.isEmpty && faults.allSatisfy { $0.id == "4" }, "\(faults)")
+  }
 }
