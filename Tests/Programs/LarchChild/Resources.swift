@@ -2,6 +2,7 @@ internal import CLMDB
 internal import Foundation
 internal import Larch
 internal import LarchCrashSupport
+internal import LarchTestSupport
 
 /// What a process holds that it could lose.
 private struct Holdings {
@@ -11,10 +12,9 @@ private struct Holdings {
 
   static func now() throws -> Holdings {
     let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
-    let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+    let maps = try systemText("/proc/self/maps")
       .split(separator: "\n").filter { $0.contains(".larch") }.count
-    let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
-      .split(separator: " ")
+    let pages = try systemText("/proc/self/statm").split(separator: " ")
     // Without what is shared with files: the system may map the program's own code by larger pages at
     // any time, which looked like two megabytes that were never given back.
     let own = (Int(pages[1]) ?? 0) - (Int(pages[2]) ?? 0)

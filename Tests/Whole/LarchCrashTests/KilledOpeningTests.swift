@@ -63,13 +63,12 @@ struct KilledOpeningTests {
     for (number, other) in others.enumerated() {
       try other.waitUntilStarted(beacon, number + 1)
       #if os(Linux)
-        // On a busy machine the list of locks has been seen without it for ten minutes. The end is that of all
-        // others: each process opens the store once the first one is gone.
-        try? other.wait("waits for the lock", seconds: 30) {
-          let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
-          return locks?.split(separator: "\n").contains {
+        try other.wait("waits for the lock") {
+          // Not every system for containers has the list.
+          guard let locks = try? systemText("/proc/locks") else { return true }
+          return locks.split(separator: "\n").contains {
             $0.contains("->") && $0.contains(" \(other.id) ")
-          } != false
+          }
         }
       #endif
     }

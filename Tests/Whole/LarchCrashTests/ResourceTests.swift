@@ -48,6 +48,12 @@ import Testing
       let left = directory.names.filter { $0.hasPrefix(".larch") || $0.hasSuffix("cut.larch-lock") }
       #expect(left == [])
     }
+
+    @Test("The list of a program's maps is read to its end")
+    func wholeText() throws {
+      let maps = try systemText("/proc/self/maps")
+      #expect(maps.utf8.count > 8192 && maps.contains("[stack]"))
+    }
   }
 #endif
 
