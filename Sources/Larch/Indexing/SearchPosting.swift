@@ -92,8 +92,9 @@ struct SearchBytes {
   }
 
   /// The bits of the fields of a posting.
+  @inline(__always)  // For each posting that is read or passed.
   mutating func mask(_ search: SearchSchema) throws -> UInt32 {
-    if search.fields.count == 1 { return 1 }
+    if search.wholeMask == 1 { return 1 }
     let mask = try number()
     guard mask != 0, mask <= UInt64(search.wholeMask) else { throw SearchBytes.damaged }
     return UInt32(truncatingIfNeeded: mask)

@@ -25,10 +25,13 @@ package final class SearchSchema: Sendable {
 
   package let rules: WordRules
   package let fields: [SearchFieldSchema]
+  /// The bits of all fields.
+  let wholeMask: UInt32
 
   init(rules: WordRules, fields: [SearchFieldSchema]) {
     self.rules = rules
     self.fields = fields
+    wholeMask = UInt32(truncatingIfNeeded: UInt64(1) << UInt64(fields.count) - 1)
   }
 
   /// The bits of these fields; nil if the search does not have one of them.
@@ -40,9 +43,6 @@ package final class SearchSchema: Sendable {
     }
     return mask
   }
-
-  /// The bits of all fields.
-  var wholeMask: UInt32 { UInt32(truncatingIfNeeded: UInt64(1) << UInt64(fields.count) - 1) }
 }
 
 /// How the entries of a search are made, from the text in the catalog, such as `search;words-1;title;body`.

@@ -16,7 +16,8 @@ import Testing
 
   @Test func textIDs() throws { try run(String.self, seed: 42) }
 
-  /// A common word has gaps, some of them between two of its blocks, and rare words are in the gaps too.
+  /// Twenty records in a row have the common word, and the next twenty do not. Where a block of the word ends before
+  /// such a gap, a record in the gap lies between two blocks.
   @Test func rareWordsAreLookedForInTheBlocksOfACommonOne() throws {
     typealias Paper = SearchPaper<Int>
     var random = SeededGenerator(seed: 43)
@@ -25,7 +26,7 @@ import Testing
       let body = number % 40 < 20 ? "tree larch" : number % 40 < 30 ? "tree" : "pine"
       return Paper(id: number, title: "a", body: body, year: 2000)
     }
-    // At the end of a run of the common word, and in the gap behind it.
+    // The last record of a row that has the common word, and one in the gap after it, get a rare word each time.
     for number in 0..<100 {
       for _ in 0..<1 + number % 5 {
         let run = Int.random(in: 0..<papers.count / 40, using: &random) * 40
