@@ -38,7 +38,7 @@ package final class PostgresConnection: CustomReflectable {
       } catch {
         if error.kind == .closed { throw error }
         // A refusal tells more than the silence of another server.
-        if failure == nil || failure?.kind != .refused { failure = error }
+        if failure?.kind != .refused, failure?.kind != .noPassword { failure = error }
       }
     }
     throw failure ?? PostgresFailure(.connection, "no server is named")
@@ -104,8 +104,9 @@ extension PostgresConnection {
     if let found = message.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) {
       return PostgresFailure(.server(String(found.1)), text)
     }
+    if pq.needsPassword(handle) == 1 { return PostgresFailure(.noPassword, text) }
     let isRefused =
-      pq.needsPassword(handle) == 1 || message.contains("certificate")
+      message.contains("certificate")
       || status == LibPQ.Status.tlsStartup && message.contains("SSL was required")
       || message.contains("does not support SSL")
     return PostgresFailure(isRefused ? .refused : .connection, text)

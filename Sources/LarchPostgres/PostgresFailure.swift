@@ -7,6 +7,8 @@ package struct PostgresFailure: Error, CustomStringConvertible {
     case server(String)
     /// The connection could not be made, or ended.
     case connection
+    /// The server wants a password, and libpq has found none.
+    case noPassword
     /// The name, the password, the certificate, or the encryption is refused.
     case refused
     /// The server did not answer in time.
@@ -79,7 +81,9 @@ package struct PostgresFailure: Error, CustomStringConvertible {
     switch kind {
     case .connection:
       return error(
-        .unavailable, "The PostgreSQL server cannot be reached. Start it, or try again later.")
+        .unavailable,
+        "The PostgreSQL server cannot be reached. Check the address, start the server, or try again later."
+      )
     case .timeout:
       return error(
         .unavailable,
@@ -87,6 +91,11 @@ package struct PostgresFailure: Error, CustomStringConvertible {
       )
     case .closed:
       return LarchError(.closed, "The log was closed.") { $0.path = log }
+    case .noPassword:
+      return error(
+        .serverRefused,
+        "The PostgreSQL server wants a password, and none was found. Put it into PGPASSWORD, a pass file (~/.pgpass) or a service file."
+      )
     case .refused:
       return error(
         .serverRefused,
@@ -109,7 +118,7 @@ package struct PostgresFailure: Error, CustomStringConvertible {
     case "42501":
       return error(
         .serverRefused,
-        "The user of the PostgreSQL server has not the right to do this. To use the tables of Larch, let their owner run `larch server init URL --role USER`; to make them, a user needs CREATE on the database."
+        "The user of the PostgreSQL server lacks the right to do this. To write a log, let the owner of its tables run `larch server init URL --role USER`; to read one, the same with --read-only. To make tables, a user needs CREATE on the database."
       )
     case "3D000":
       return error(
@@ -163,9 +172,11 @@ package struct PostgresFailure: Error, CustomStringConvertible {
 
 extension LarchError {
   /// Whether another transaction was in the way, and the same statement may succeed now.
-  var isConflict: Bool {
+  var isConflict: Bool { serverState == "40001" || serverState == "40P01" }
+
+  /// The SQLSTATE that the server answered with, if the error is of that.
+  var serverState: String? {
     let cause = (underlying as? CallHadNoEffect)?.cause ?? underlying
-    let state = (cause as? PostgresFailure)?.state
-    return state == "40001" || state == "40P01"
+    return (cause as? PostgresFailure)?.state
   }
 }

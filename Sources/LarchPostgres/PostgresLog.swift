@@ -332,7 +332,7 @@ extension PostgresLog {
   var neverBegun: LarchError {
     LarchError(
       .logNotFound,
-      "The server has no log of a store with this name. Check the name, the database and the schema."
+      "The server has no store under this name. Check the name (`larch server list`), the database and the schema."
     ) { $0.path = name }
   }
 }

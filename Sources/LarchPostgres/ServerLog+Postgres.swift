@@ -53,4 +53,13 @@ extension ServerLog {
     defer { log.close() }
     try log.prepare(for: user, readsOnly: readsOnly)
   }
+
+  /// The stores whose logs a database has, by name.
+  package static func storesOnPostgres(
+    _ address: String, options: PostgresOptions = PostgresOptions()
+  ) throws -> [StoreOnServer] {
+    let log = try PostgresLog(address, store: "none", options)
+    defer { log.close() }
+    return try log.stores()
+  }
 }

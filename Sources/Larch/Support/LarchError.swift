@@ -192,6 +192,8 @@ extension LarchError.Code {
   public static let serverRefused = Self(rawValue: "server_refused")
   /// The store and its log on the server do not have the same past.
   public static let diverged = Self(rawValue: "diverged")
+  /// The store has commits that only its file has, which its mirror has not shipped.
+  public static let notShipped = Self(rawValue: "not_shipped")
   /// The log on the server was written by a newer version of Larch.
   public static let newerLog = Self(rawValue: "newer_log")
   /// The log on the server does not have the commit that is asked for.

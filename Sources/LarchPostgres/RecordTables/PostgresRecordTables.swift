@@ -6,21 +6,27 @@ package import LarchInspection
 ///
 /// A schema of their own has, for each collection, a table `…_records` with `id` and `record` (jsonb), and a
 /// view with a column for each field. Names are in lower case, so that nobody has to quote them. Two tables
-/// that begin with `larch_` say which entry of the log the rest has, and which collection is where.
+/// that begin with `larch_` say which store's they are, which entry of its log the rest has, and which
+/// collection is where.
 ///
 /// Everything else in the schema belongs to whoever made it: only what is noted in `larch_tables` is ever
-/// changed. When the fields of a collection change, its view is made again, and views that others have made
+/// changed, and tables of another store are refused. When the fields of a collection change, its view is made again, and views that others have made
 /// of it are dropped with it.
 package final class PostgresRecordTables: RecordTables {
   private let server: PostgresLog
   private let names: PostgresTables
+  /// The log that the tables follow: its schema in this database, and the name of the store there.
+  private let source: String
 
   package var name: String { "\(server.name), schema \(names.schema)" }
 
-  /// - Parameter schema: where the tables are; it is made if it is missing.
-  package init(_ address: String, schema: String, _ options: PostgresOptions = PostgresOptions())
-    throws
-  {
+  /// - Parameters:
+  ///   - store: the name of the store whose log, in the same database, the tables follow.
+  ///   - schema: where the tables are; it is made if it is missing.
+  package init(
+    _ address: String, of store: String, schema: String,
+    _ options: PostgresOptions = PostgresOptions()
+  ) throws {
     guard !schema.isEmpty, schema.utf8.count <= 63, !schema.contains("\0") else {
       throw LarchError(
         .invalidAddress, "The name of a schema has 1 to 63 bytes, of which none is zero."
@@ -34,6 +40,7 @@ package final class PostgresRecordTables: RecordTables {
     }
     server = try PostgresLog(address, store: "tables", options)
     names = PostgresTables(schema: schema)
+    source = "\(options.schema)/\(store)"
   }
 
   package func close() { server.close() }
@@ -42,32 +49,64 @@ package final class PostgresRecordTables: RecordTables {
   private var listTable: String { names("larch_tables") }
 
   package func place() throws -> LogPlace? {
-    try server.call { connection in
-      try connection.runOnTables("SELECT position, token FROM \(placeTable)", []).flatMap(place)
+    try explained {
+      try server.call { connection in
+        try connection.runOnTables(placeQuery, []).flatMap(place)
+      }
     }
   }
 
+  private var placeQuery: String { "SELECT position, token, store FROM \(placeTable)" }
+
   private func place(_ rows: PostgresRows) throws -> LogPlace? {
-    rows.count == 0 ? nil : try server.place(rows, 0, 1)
+    guard rows.count > 0 else { return nil }
+    let other = try rows.text(0, 2)
+    guard other == source else {
+      throw LarchError(
+        .conflict,
+        "The schema has the tables of another store. Name another schema (`--into`), or drop this one first."
+      ) { $0.detail = "schema \(names.schema) has those of \(other), not of \(source)" }
+    }
+    return try server.place(rows, 0, 1)
   }
+
+  /// The server's error says that a name has another meaning, and not what to do.
+  private func explained<T>(_ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch let error as LarchError where Self.taken.contains(error.serverState ?? "") {
+      throw LarchError(
+        .conflict,
+        "The schema has a table or a view that Larch did not make, under a name that it needs. Rename that, or name another schema (`--into`).",
+        underlying: error.underlying
+      ) {
+        $0.path = name
+        $0.detail = error.context.detail
+      }
+    }
+  }
+
+  /// A relation of this name exists, has no such column, does not exist any more, or is of another kind.
+  private static let taken: Set<String> = ["42P07", "42703", "42P01", "42809"]
 
   package func update(
     from expected: LogPlace?, to place: LogPlace,
     _ body: (any RecordTableWriter) throws -> Void
   ) throws -> Bool {
-    if expected == nil { try prepare() }
-    let isDone = try server.transaction(.copying, lock: "tables \(names.schema)") {
-      connection -> Bool? in
-      let rows = try connection.run("SELECT position, token FROM \(placeTable)")
-      guard try self.place(rows) == expected else { return nil }
-      try body(PostgresTableWriter(names, connection))
-      try connection.run("DELETE FROM \(placeTable)")
-      try connection.run(
-        "INSERT INTO \(placeTable) (position, token) VALUES ($1, $2)",
-        [.int(Int64(place.position)), .bytes(place.token.bytes)])
-      return true
+    try explained {
+      if expected == nil { try prepare() }
+      let isDone = try server.transaction(.copying, lock: "tables \(names.schema)") {
+        connection -> Bool? in
+        guard try self.place(connection.run(placeQuery)) == expected else { return nil }
+        try body(PostgresTableWriter(names, connection))
+        try connection.run("DELETE FROM \(placeTable)")
+        try connection.run(
+          "INSERT INTO \(placeTable) (position, token, store) VALUES ($1, $2, $3)",
+          [.int(Int64(place.position)), .bytes(place.token.bytes), .text(source)])
+        return true
+      }
+      return isDone == true
     }
-    return isDone == true
   }
 
   /// Makes the schema and the two tables about the others.
@@ -77,7 +116,7 @@ package final class PostgresRecordTables: RecordTables {
         """
         BEGIN; SELECT pg_advisory_xact_lock(\(PostgresTables.lock("tables \(names.schema)")));
         CREATE SCHEMA IF NOT EXISTS \(names.schema);
-        CREATE TABLE IF NOT EXISTS \(placeTable) (position bigint NOT NULL, token bytea NOT NULL);
+        CREATE TABLE IF NOT EXISTS \(placeTable) (position bigint NOT NULL, token bytea NOT NULL, store text NOT NULL);
         CREATE TABLE IF NOT EXISTS \(listTable)
           (number bigint PRIMARY KEY, collection text NOT NULL, name text NOT NULL UNIQUE,
           columns text NOT NULL);
@@ -136,9 +175,11 @@ private final class PostgresTableWriter: RecordTableWriter {
         if old != name {
           try rename(names.quoted("larch_moving_\(table.number)"), name + SQLNames.suffix)
         }
+      } else {
+        // One that is there already is somebody else's, and this an error.
+        try connection.run(
+          "CREATE TABLE \(records(name)) (id text PRIMARY KEY, record jsonb NOT NULL)")
       }
-      try connection.run(
-        "CREATE TABLE IF NOT EXISTS \(records(name)) (id text PRIMARY KEY, record jsonb NOT NULL)")
       try connection.run(
         "CREATE VIEW \(names.quoted(name)) AS SELECT \(columns) FROM \(records(name))")
     }

@@ -109,6 +109,10 @@ private struct Findings {
   /// What a mirrored store has for the server.
   private func waiting(_ server: OutboxHeader) -> String {
     guard server.role == .writer || server.role == .superseded else { return "" }
+    if server.isRestored {
+      return
+        "; it was restored, and `larch mirror … --replace` puts it in place of what the server has"
+    }
     if server.needsFirstCopy { return "; the whole store is sent next" }
     let commits = server.place.position - server.shipped.position
     return commits == 0
@@ -167,6 +171,7 @@ private struct Findings {
           "role": .string($0.role.name), "commit": .int(Int(clamping: $0.place.position)),
           "waiting": .int(Int(clamping: $0.place.position - $0.shipped.position)),
           "waitingBytes": .int(Int(clamping: $0.bytes)), "needsFirstCopy": .bool($0.needsFirstCopy),
+          "isRestored": .bool($0.isRestored),
         ]
       } ?? .null,
       "readerSlots": .int(space.readerSlots),

@@ -22,9 +22,11 @@ struct MirrorCommand: Command {
   ) { !$0.isEmpty }
   static let schema = Option<String>(
     "--schema", "NAME", "the schema of the log; larch if it is left out")
-  private static let once = Flag("--once", "end when everything is shipped")
+  private static let once = Flag(
+    "--once", "end when everything is shipped, or when the server cannot be reached for 10 seconds")
   private static let replace = Flag(
-    "--replace", "replace what PostgreSQL has under this name, whatever that is")
+    "--replace",
+    "replace what PostgreSQL has under this name, whatever that is; after a restoration too")
   private static let end = Flag("--end", "end the mirror of the store")
   static let operands = [Operand.store, url]
   static let options: [any OptionDeclaration] = [
@@ -59,9 +61,11 @@ struct MirrorCommand: Command {
   static func log(_ arguments: Arguments) -> ServerLog {
     var options = PostgresOptions()
     if let schema = arguments[schema] { options.schema = schema }
-    return .postgres(
-      arguments[url], store: arguments[logName] ?? "main", options: options)
+    return .postgres(arguments[url], store: name(arguments), options: options)
   }
+
+  /// The name of the store there.
+  static func name(_ arguments: Arguments) -> String { arguments[logName] ?? "main" }
 
   func run(_ console: Console) throws -> ExitCode {
     let store = try StoreFile.openToWrite(path)
@@ -72,18 +76,40 @@ struct MirrorCommand: Command {
       return .well
     }
     Interruption.beginWatching()
+    let isNew = try store.environment.outboxHeader() == nil
+    // A first mirror whose server cannot be reached would record commits that nobody ships.
+    if isNew { try askServer() }
     try store.startMirror(log)
     if isReplacing { try store.mirror?.startOver() }
-    return try follow(store, console)
+    do {
+      return try follow(store, console)
+    } catch {
+      if isNew, try store.mirror?.status.shipped == nil { try store.endMirror() }
+      throw error
+    }
+  }
+
+  private func askServer() throws {
+    let client = try log.open()
+    defer { client.close() }
+    _ = try client.head()
   }
 
   /// Shows what the mirror does until it is to end.
   private func follow(_ store: Store, _ console: Console) throws -> ExitCode {
     var shown: String?
+    var patience = Patience()
     while !Interruption.isRequested {
-      guard let status = try store.mirror?.status else { return .failed }
-      if case .stopped(let error) = status.activity { throw error }
-      let isDone = isOnce && status.isComplete
+      guard let mirror = store.mirror else { return .failed }
+      let status = try mirror.status
+      switch status.activity {
+      case .stopped(let error): throw error
+      case .waiting(let error): if isOnce, patience.hasEnded { throw error }
+      case .copying, .shipping: patience = Patience()
+      case .connecting: break
+      }
+      // The next command must find in the file that everything is shipped.
+      let isDone = try isOnce && status.isComplete && mirror.hasNoted(status.committed)
       // Whoever waits for the end sees why it does not come.
       if isDone || !isOnce || status.isWaiting {
         let text = isJSON ? status.json.text(isIndented: false) : "\(status)"
@@ -98,6 +124,14 @@ struct MirrorCommand: Command {
     }
     return isOnce ? .no : .well
   }
+}
+
+/// How long a command that is to end by itself waits for a server which cannot be reached.
+struct Patience {
+  static let limit = Duration.seconds(10)
+  private let end = ContinuousClock.now + Self.limit
+
+  var hasEnded: Bool { ContinuousClock.now >= end }
 }
 
 extension MirrorStatus {
@@ -115,6 +149,7 @@ extension MirrorStatus {
   fileprivate var json: JSON {
     let (name, error): (String, LarchError?) =
       switch activity {
+      case .connecting: ("connecting", nil)
       case .shipping: ("shipping", nil)
       case .copying: ("copying", nil)
       case .waiting(let error): ("waiting", error)

@@ -68,23 +68,27 @@ struct RestoreCommand: Command {
 
   func run(_ console: Console) throws -> ExitCode {
     if showsPoints { return try printPoints(console) }
+    let restored: Store.RestoredCommit
     do {
       let progress = Progress("restoring", on: console)
       defer { progress.end() }
       let show: (Int) throws -> Void = { progress.update(count: $0, "pairs or commits") }
-      try TargetFile.explaining(path, isReplacing) {
-        if takesOver {
-          try Store.takeOver(log, to: path, replacing: isReplacing, progress: show)
-        } else {
-          try Store.restore(
+      restored = try TargetFile.explaining(path, isReplacing) {
+        takesOver
+          ? try Store.takeOver(log, to: path, replacing: isReplacing, progress: show)
+          : try Store.restore(
             from: log, to: path, at: point, replacing: isReplacing, progress: show)
-        }
       }
     }
+    let (position, time) = (Int(clamping: restored.position), restored.time.formatted(.iso8601))
     if isJSON {
-      try console.print(json: ["path": .string(path), "takesOver": .bool(takesOver)])
+      try console.print(
+        json: [
+          "path": .string(path), "takesOver": .bool(takesOver), "commit": .int(position),
+          "time": .string(time),
+        ])
     } else {
-      try console.print("\(path, .strong): restored")
+      try console.print("\(path, .strong): restored, as it was at commit \(position) of \(time)")
     }
     return .well
   }
@@ -92,15 +96,15 @@ struct RestoreCommand: Command {
   private func printPoints(_ console: Console) throws -> ExitCode {
     let points = try Store.restorablePoints(in: log)
     let (first, last) = (points.positions.lowerBound, points.positions.upperBound)
-    let time = points.newest.formatted(.iso8601)
+    let (oldest, newest) = (points.oldest.formatted(.iso8601), points.newest.formatted(.iso8601))
     if isJSON {
       try console.print(
         json: [
           "first": .int(Int(clamping: first)), "last": .int(Int(clamping: last)),
-          "newest": .string(time),
+          "oldest": .string(oldest), "newest": .string(newest),
         ])
     } else {
-      try console.print("commits \(first) to \(last), the last one of \(time)")
+      try console.print("commits \(first) of \(oldest) to \(last) of \(newest)")
     }
     return .well
   }

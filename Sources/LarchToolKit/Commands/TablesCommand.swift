@@ -19,7 +19,9 @@ struct TablesCommand: Command {
   private static let copy = Operand("COPY", "the file of the copy; made if it is missing")
   private static let into = Option<String>(
     "--into", "SCHEMA", "the schema that the tables are written to; larch_tables if it is left out")
-  private static let once = Flag("--once", "end when the tables have everything")
+  private static let once = Flag(
+    "--once",
+    "end when the tables have everything, or when the server cannot be reached for 10 seconds")
   static let operands = [copy, MirrorCommand.url]
   static let options: [any OptionDeclaration] = [
     MirrorCommand.logName, MirrorCommand.schema, into, once, Flag.json,
@@ -31,6 +33,7 @@ struct TablesCommand: Command {
 
   private let path: String
   private let url: String
+  private let name: String
   private let log: ServerLog
   private let schema: String
   private let options: PostgresOptions
@@ -40,6 +43,7 @@ struct TablesCommand: Command {
   init(_ arguments: Arguments) throws {
     path = arguments[Self.copy]
     url = arguments[MirrorCommand.url]
+    name = MirrorCommand.name(arguments)
     log = MirrorCommand.log(arguments)
     schema = arguments[Self.into] ?? "larch_tables"
     var options = PostgresOptions()
@@ -50,7 +54,7 @@ struct TablesCommand: Command {
   }
 
   func run(_ console: Console) throws -> ExitCode {
-    let tables = try PostgresRecordTables(url, schema: schema, options)
+    let tables = try PostgresRecordTables(url, of: name, schema: schema, options)
     defer { tables.close() }
     let store = try open()
     defer { store.close() }
@@ -58,18 +62,26 @@ struct TablesCommand: Command {
     defer { client.close() }
     Interruption.beginWatching()
     let feed = TablesFeed(store, client, into: tables)
+    var patience = Patience()
     while !Interruption.isRequested {
       do {
         let step = try feed.step()
+        patience = Patience()
         guard step == .current else {
           try tell(step, console)
           continue
         }
-        if isOnce { return .well }
-      } catch let error as LarchError where error.code == .unavailable && !isOnce {
-        // The server comes back, and the tables have the place from which to go on.
-        try console.print(Line("waiting: \(error)"))
-        try console.flush()
+        if isOnce {
+          try tell(step, console)
+          return .well
+        }
+      } catch let error as LarchError where error.code == .unavailable && !patience.hasEnded {
+        // The server comes back, or the copy is made again; the tables have the place from which to go on.
+        if !isOnce {
+          patience = Patience()
+          try console.print(Line("waiting: \(error)"))
+          try console.flush()
+        }
         Interruption.wait(.seconds(1))
       }
       Interruption.wait(.milliseconds(100))
@@ -95,7 +107,7 @@ struct TablesCommand: Command {
         .conflict,
         "Another program keeps the same tables; end it, or name another schema with --into."
       ) { $0.detail = schema }
-    case .current: break
+    case .current: try print("up to date", 0, entries: nil, console)
     }
   }
 
@@ -107,7 +119,8 @@ struct TablesCommand: Command {
       try console.print(Line(line.text(isIndented: false)))
     } else {
       let commits = entries.map { " of \(Amount.counted($0, "commit"))" } ?? ""
-      try console.print(Line("\(what): \(Amount.counted(rows, "row"))\(commits)"))
+      let amount = rows == 0 && entries == nil ? "" : ": \(Amount.counted(rows, "row"))\(commits)"
+      try console.print(Line("\(what)\(amount)"))
     }
     try console.flush()
   }

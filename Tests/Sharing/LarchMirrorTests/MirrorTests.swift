@@ -89,6 +89,29 @@ struct MirrorTests {
     }
   }
 
+  @Test("An opening without a server knows from the file what the server has")
+  func knownFromFile() async throws {
+    let server = MemoryServer()
+    try await withMirrored(server) { store, path in
+      try store.saveAll([Shop(name: "a")])
+      try await store.mirror?.settled()
+      let settled = try #require(try store.mirror?.status)
+      store.close()
+      server.isUnreachable = true
+      let again = try Store(
+        at: path, mirror: server.serverLog, for: Shop.self, Order.self, Label.self,
+        options: .quick)
+      defer { again.close() }
+      let status = try #require(try again.mirror?.status)
+      #expect(status.shipped == settled.shipped && status.waiting == 0)
+      try again.saveAll([Shop(name: "b")])
+      #expect(try again.mirror?.status.waiting == 1)
+      if case .shipping? = try again.mirror?.status.activity {
+        Issue.record("a mirror that has not reached its server says that it ships")
+      }
+    }
+  }
+
   @Test("A server that lost confirmed commits gets the whole store again")
   func lostByServer() async throws {
     let server = MemoryServer()

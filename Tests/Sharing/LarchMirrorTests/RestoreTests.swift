@@ -114,6 +114,98 @@ struct RestoreTests {
     #expect(try MemoryLog(mirrored.server).everything() == successor.everyPair())
   }
 
+  @Test("A store with commits that no server has is not replaced", arguments: [false, true])
+  func unshipped(takesOver: Bool) async throws {
+    let mirrored = try await Mirrored(seed: 15, rounds: 5)
+    defer { mirrored.end() }
+    let log = mirrored.server.serverLog
+    let backup = ScratchFile.freshPath()
+    defer { ScratchFile.remove(backup) }
+    try await mirrored.store.backup(to: backup)
+    mirrored.store.close()
+    try Store.using(mirrored.path, Shop.self, Order.self, Label.self) { store in
+      try store.saveAll([Shop(name: "only here")])
+      let pairs = try store.everyPair()
+      var errors = [
+        caught { try Store.restore(from: backup, to: mirrored.path, replacing: true) }
+      ]
+      let restore = {
+        _ =
+          try takesOver
+          ? Store.takeOver(log, to: mirrored.path, replacing: true)
+          : Store.restore(from: log, to: mirrored.path, replacing: true)
+      }
+      errors.append(caught(restore))
+      for error in errors {
+        #expect(error?.code == .notShipped && error?.context.detail == "1 commit")
+      }
+      #expect(try store.everyPair() == pairs)
+      // Who ends the mirror has said that nobody needs them.
+      try store.endMirror()
+      try restore()
+      #expect(try store.everything(Shop.self).contains { $0.name == "only here" } == false)
+    }
+  }
+
+  @Test("The log of a store that is restored in place keeps its commits until it is told otherwise")
+  func restoredInPlace() async throws {
+    let mirrored = try await Mirrored(seed: 16, rounds: 20)
+    defer { mirrored.end() }
+    let log = mirrored.server.serverLog
+    let points = try await Store.restorablePoints(in: log)
+    let early = points.positions.lowerBound + UInt64(points.positions.count) / 2
+    #expect(early < points.positions.upperBound)
+    let commit = try await Store.restore(
+      from: log, to: mirrored.path, at: .position(early), replacing: true)
+    #expect(commit.position == early && commit.time <= points.newest)
+    #expect(commit.time >= points.oldest)
+    for _ in 0..<2 {
+      try mirrored.store.saveAll([Shop(name: "after it \(UInt64.random(in: 0 ... .max))")])
+      let error = await #expect(throws: LarchError.self) {
+        try await mirrored.store.mirror?.settled()
+      }
+      #expect(error?.code == .diverged && error?.message.contains("was restored") == true)
+      #expect(try await Store.restorablePoints(in: log).positions == points.positions)
+    }
+    let newest = points.positions.upperBound
+    #expect(
+      try restored(mirrored.server, .position(newest)) == mirrored.states[newest]?.withoutFormat)
+    // It was the wrong commit, and what came after that is not wanted.
+    #expect(
+      caught { try Store.restore(from: log, to: mirrored.path, replacing: true) }?.code
+        == .notShipped)
+    try mirrored.store.mirror?.startOver()
+    try await mirrored.store.mirror?.settled()
+    #expect(try MemoryLog(mirrored.server).everything() == mirrored.store.everyPair())
+    try mirrored.store.saveAll([Shop(name: "shipped again")])
+    try await mirrored.store.mirror?.settled()
+    #expect(try MemoryLog(mirrored.server).everything() == mirrored.store.everyPair())
+  }
+
+  @Test("A store that was restored in place can be restored again, and taken over")
+  func restoredAgain() async throws {
+    let mirrored = try await Mirrored(seed: 17, rounds: 10)
+    defer { mirrored.end() }
+    let log = mirrored.server.serverLog
+    let first = try await Store.restorablePoints(in: log).positions.lowerBound
+    try await Store.restore(
+      from: log, to: mirrored.path, at: .position(first), replacing: true)
+    let newest = try await Store.restore(from: log, to: mirrored.path, replacing: true)
+    #expect(
+      try mirrored.store.everyPair().withoutFormat
+        == mirrored.states[newest.position]?.withoutFormat)
+    // Then the log goes on where it is.
+    try await Store.takeOver(log, to: mirrored.path, replacing: true)
+    mirrored.store.close()
+    let store = try Store(
+      at: mirrored.path, mirror: log, for: Shop.self, Order.self, Label.self, options: .quick)
+    defer { store.close() }
+    try store.saveAll([Shop(name: "the next")])
+    try await store.mirror?.settled()
+    #expect(try await Store.restorablePoints(in: log).positions.lowerBound == first)
+    #expect(try MemoryLog(mirrored.server).everything() == store.everyPair())
+  }
+
   @Test("An empty log, a path that is taken, and a path of an open store")
   func refusals() async throws {
     let empty = MemoryServer()

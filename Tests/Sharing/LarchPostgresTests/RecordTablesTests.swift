@@ -47,7 +47,7 @@ private struct Tag: Record {
       server = try PostgresServer.shared.get()
       writer = try Store.temporary(types: types, options: .quick)
       log = try memory.serverLog.open()
-      tables = try PostgresRecordTables(server.url, schema: schema)
+      tables = try PostgresRecordTables(server.url, of: "main", schema: schema)
       try writer.startMirror(memory.serverLog)
       feed = TablesFeed(writer, log, into: tables)
     }
@@ -201,7 +201,7 @@ private struct Tag: Record {
   {
     let server = try PostgresServer.shared.get()
     let schema = freshName("t")
-    let tables = try PostgresRecordTables(server.url, schema: schema)
+    let tables = try PostgresRecordTables(server.url, of: "main", schema: schema)
     defer { tables.close() }
     func column(_ name: String, _ kind: CollectionTable.Kind) -> CollectionTable.Column {
       CollectionTable.Column(path: [name], kind: kind)
@@ -255,10 +255,55 @@ private struct Tag: Record {
     #expect(try text("SELECT total FROM SCHEMA.again") == "3")
   }
 
+  @Test func `tables of another store, and what Larch did not make, are refused and stay`() throws {
+    let server = try PostgresServer.shared.get()
+    let table = CollectionTable(number: 1, name: "Order", columns: [])
+    func place(_ position: UInt64) -> LogPlace {
+      LogPlace(position: position, token: LogToken(random: position, checksum: 1))
+    }
+    func fill(_ tables: PostgresRecordTables, from old: LogPlace?) throws -> Bool {
+      try tables.update(from: old, to: place(9)) { writer in
+        try writer.set([table])
+        try writer.upsert([RecordRow(id: "a", json: "{}")], into: 1)
+      }
+    }
+    let schema = freshName("t")
+    let tables = try PostgresRecordTables(server.url, of: "one", schema: schema)
+    let others = try PostgresRecordTables(server.url, of: "two", schema: schema)
+    defer {
+      tables.close()
+      others.close()
+    }
+    #expect(try fill(tables, from: nil))
+    #expect(caught { _ = try others.place() }?.code == .conflict)
+    for known in [nil, place(9)] {
+      #expect(caught { _ = try fill(others, from: known) }?.code == .conflict)
+    }
+    #expect(try server.text("SELECT id FROM \(schema).order_records") == "a")
+
+    let mine = [
+      "TABLE order_records (x int)", "TABLE \"order\" (x int)", "VIEW \"order\" AS SELECT 7 AS x",
+      "TABLE larch_place (x int)", "TABLE larch_tables (x int)",
+    ]
+    for made in mine {
+      let schema = freshName("t")
+      // In one transaction, after which the path is as it was.
+      try server.run("CREATE SCHEMA \(schema); SET LOCAL search_path = \(schema); CREATE \(made)")
+      let tables = try PostgresRecordTables(server.url, of: "one", schema: schema)
+      defer { tables.close() }
+      let error = caught { _ = try fill(tables, from: try tables.place()) }
+      #expect(error?.code == .conflict, "\(made): \(String(describing: error))")
+      #expect(
+        try server.text(
+          "SELECT count(*) FROM information_schema.columns WHERE table_schema = '\(schema)' AND column_name = 'x'"
+        ) == "1", "\(made)")
+    }
+  }
+
   @Test func `a record of an older type never makes a column fail`() throws {
     let server = try PostgresServer.shared.get()
     let schema = freshName("t")
-    let tables = try PostgresRecordTables(server.url, schema: schema)
+    let tables = try PostgresRecordTables(server.url, of: "main", schema: schema)
     defer { tables.close() }
     let kinds = CollectionTable.Kind.allCases
     let table = CollectionTable(
@@ -295,12 +340,12 @@ private struct Tag: Record {
     let server = try PostgresServer.shared.get()
     for schema in ["", "larch", "a\0b", String(repeating: "x", count: 64)] {
       #expect(
-        caught { _ = try PostgresRecordTables(server.url, schema: schema) }?.code
+        caught { _ = try PostgresRecordTables(server.url, of: "main", schema: schema) }?.code
           == .invalidAddress)
     }
     let secret = "verysecret"
     let tables = try PostgresRecordTables(
-      server.url(user: "nobody", "&password=\(secret)"), schema: freshName())
+      server.url(user: "nobody", "&password=\(secret)"), of: "main", schema: freshName())
     #expect(!tables.name.contains(secret))
     let error = caught { _ = try tables.place() }
     #expect(error != nil && !"\(String(describing: error))".contains(secret))

@@ -1,6 +1,5 @@
 import Foundation
 import Larch
-import LarchCrashSupport
 import LarchTestSupport
 import Testing
 
@@ -8,19 +7,8 @@ import Testing
 
 @Suite("larch server", needsServer)
 struct ServerCommandTests {
-  private func run(_ arguments: [String]) throws -> (code: Int32, output: String, errors: String) {
-    let process = Process()
-    process.executableURL = try Child.builtFile("larch")
-    process.arguments = ["server"] + arguments
-    let (output, errors) = (Pipe(), Pipe())
-    process.standardOutput = output
-    process.standardError = errors
-    try process.run()
-    let texts = [output, errors].map {
-      String(decoding: $0.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    }
-    process.waitUntilExit()
-    return (process.terminationStatus, texts[0], texts[1])
+  private func run(_ arguments: [String]) throws -> LarchCommand.Result {
+    try LarchCommand.run(["server"] + arguments)
   }
 
   @Test("init makes the tables and gives a user his rights, again and for others too")
@@ -64,5 +52,30 @@ struct ServerCommandTests {
       #expect(result.errors.hasPrefix("larch: ") && result.errors.filter { $0 == "\n" }.count == 1)
       #expect(!result.errors.contains("sEcReT"), "\(result)")
     }
+  }
+
+  @Test("list shows the stores of a database, and none where no tables are")
+  func list() throws {
+    let server = try PostgresServer.shared.get()
+    let schema = freshName()
+    var result = try run(["list", server.url, "--schema", schema])
+    #expect(result.code == 0 && result.output == "the server has no store\n", "\(result)")
+    for name in ["two", "one"] {
+      let log = try server.log(name) { $0.schema = schema }
+      defer { log.close() }
+      #expect(try log.beginSome())
+      #expect(try log.append(entries(name == "one" ? 3 : 1, after: .start)))
+    }
+    result = try run(["list", server.url, "--schema", schema])
+    let lines = result.output.split(separator: "\n")
+    #expect(lines.count == 3 && lines[1].hasPrefix("one "), "\(result)")
+    result = try run(["list", server.url, "--schema", schema, "--json"])
+    let found = try #require(
+      JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [[String: Any]])
+    #expect(found.map { $0["name"] as? String } == ["one", "two"])
+    #expect(found.map { $0["first"] as? Int } == [0, 0])
+    #expect(found.map { $0["last"] as? Int } == [3, 1])
+    #expect(found.map { $0["use"] as? String } == ["mirrored", "mirrored"])
+    #expect(try run(["list", server.url, "--role", "x"]).code == 2)
   }
 }

@@ -127,6 +127,15 @@ extension LMDBEnvironment {
     }
   }
 
+  /// Whether another process has replaced the file that a read is of: its last commit says so. For who reads
+  /// pages or the outbox, and not the catalog, whose generation tells it to all other reads.
+  func isReplaced(in reader: LMDBReader) -> Bool {
+    (try? TreeRoots.root(of: ReplacementMark.databaseName, in: reader.transaction)) != nil
+  }
+
+  /// Switches to the file that has replaced this one: whoever opens databases finds out.
+  func followReplacement() throws { try openDatabases { _ in } }
+
   /// Switches to the file that has replaced this one, with the write lock held.
   func follow() throws {
     fileSwap.isReplaced = true

@@ -222,14 +222,10 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
       return state.known == before ? .nothing : .commit
     }
     if let comparison { waiting += publish(comparison, reader) }
-    // A replaced file says so in its last commit.
-    let isReplaced =
-      isNew
-      && (try? TreeRoots.root(of: ReplacementMark.databaseName, in: reader.transaction)) != nil
+    let isReplaced = isNew && environment.isReplaced(in: reader)
     if isNew { replacePin(reader, for: thread) } else { environment.endRead(reader) }
     for waiter in waiting { waiter.resume() }
-    // This is how an environment finds out and follows.
-    if isReplaced { try environment.openDatabases { _ in } }
+    if isReplaced { try environment.followReplacement() }
     return finding
   }
 

@@ -170,6 +170,7 @@ extension LMDBEnvironment {
         // Nothing that was not recorded came after the copy.
         known.needsFirstCopy = false
         known.isPaused = false
+        known.isRestored = false
       }
       if place.position > known.shipped.position {
         guard try tree.token(at: place.position, known, in: transaction) == place.token else {

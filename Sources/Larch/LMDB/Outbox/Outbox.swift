@@ -237,6 +237,13 @@ extension OutboxHeader {
     needsFirstCopy = true
   }
 
+  /// Takes the place after a restoration, which what the server has does not lead to.
+  mutating func moveToRestored() {
+    moveUnrecorded()
+    restart(isPaused: false)
+    isRestored = true
+  }
+
   /// Says that no entry is kept, and that the server needs all pairs.
   mutating func restart(isPaused: Bool) {
     shipped = place

@@ -30,6 +30,9 @@ package struct OutboxHeader: Equatable, Sendable {
   /// Commits only move the place, since a copy of all pairs follows anyhow. `restartOutbox()` before that
   /// copy lets them be recorded again.
   package var isPaused = false
+  /// The file was replaced by a restored one. What the server has is another state, which may be the only
+  /// one of its kind: the mirror replaces it only when the program says so.
+  package var isRestored = false
 
   /// The number of bytes of an identity.
   package static let identitySize = 16
@@ -50,6 +53,12 @@ package struct OutboxHeader: Equatable, Sendable {
 }
 
 extension OutboxHeader {
+  /// Whether the store has commits that only its file has, as far as the file knows.
+  package var hasUnshipped: Bool {
+    guard role == .writer || role == .superseded else { return false }
+    return place != shipped || needsFirstCopy && !isRestored || isPaused
+  }
+
   static let size = 2 + 1 + 1 + identitySize + 8 + 2 * (8 + LogToken.size) + 8 + 4
 
   /// The bytes, which end with a checksum of all before it.
@@ -65,7 +74,7 @@ extension OutboxHeader {
     }
     add(Self.version)
     add(role.rawValue)
-    add(UInt8((needsFirstCopy ? 1 : 0) | (isPaused ? 2 : 0)))
+    add(UInt8((needsFirstCopy ? 1 : 0) | (isPaused ? 2 : 0) | (isRestored ? 4 : 0)))
     bytes += identity
     add(random)
     add(place)
@@ -105,7 +114,8 @@ extension OutboxHeader {
     self.bytes = number(UInt64.self)
     needsFirstCopy = flags & 1 != 0
     isPaused = flags & 2 != 0
-    guard flags < 4, shipped.position <= newest.position else {
+    isRestored = flags & 4 != 0
+    guard flags < 8, shipped.position <= newest.position else {
       return nil
     }
   }

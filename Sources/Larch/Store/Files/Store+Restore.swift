@@ -4,7 +4,8 @@ extension Store {
   /// Restores a backup, in place of a store or to a new path.
   ///
   /// The backup is not changed. Every page and the checksum of every record are checked first. A
-  /// crash leaves the old store or the new one, never a mixture.
+  /// crash leaves the old store or the new one, never a mixture. If the store at `path` is mirrored, it stays
+  /// so, but its mirror stops: what the log has is only given up when ``StoreMirror/startOver()`` says so.
   ///
   /// - Parameters:
   ///   - backup: a file that `backup(to:replacing:progress:)` made, or a copy of a store that was
@@ -13,10 +14,9 @@ extension Store {
   ///   - replacing: whether an existing store may be replaced; its data is lost.
   ///   - progress: called after each piece that was copied; an error stops the restoration, and
   ///     nothing is changed.
-  /// If the store at `path` is mirrored, it stays so: the mirror copies the restored state.
-  ///
   /// - Throws: `.fileNotFound`, `.notAStore`, `.newerFormat`, `.truncated`, `.corrupted`,
-  ///   `.checksumMismatch` for a damaged backup; `.readOnly` if the store at `path` follows another one; `.fileExists` if there is a file at `path` and
+  ///   `.checksumMismatch` for a damaged backup; `.readOnly` if the store at `path` follows another one;
+  ///   `.notShipped` if it has commits that no server has; `.fileExists` if there is a file at `path` and
   ///   `replacing` is false; `.busy` if the backup or the file at `path` is open as a store;
   ///   `.diskFull`, `.accessDenied`, `.ioFailure`; what `progress` throws.
   /// - Complexity: O(file): it is copied once and read once more.
@@ -55,19 +55,22 @@ extension Store {
 }
 
 /// One restoration.
-private struct Restoration {
+struct Restoration {
   private let backup: String
   private let location: StoreLocation
   private let replacing: Bool
+  /// Whether the store is to have the mirror of the backup, and not the one of the store that it replaces.
+  private let takesOver: Bool
   private let progress: ((Store.SpaceProgress) throws -> Void)?
 
   init(
-    _ backup: String, to path: String, replacing: Bool,
+    _ backup: String, to path: String, replacing: Bool, takesOver: Bool = false,
     _ progress: ((Store.SpaceProgress) throws -> Void)?
   ) throws {
     self.backup = backup
     location = try StoreLocation(path)
     self.replacing = replacing
+    self.takesOver = takesOver
     self.progress = progress
   }
 
@@ -78,7 +81,7 @@ private struct Restoration {
     try checkNotInUse()
     if try location.occupant() != nil {
       guard replacing else { throw location.exists }
-      if let open = try openTarget() {
+      if let open = try Self.openTarget(location) {
         defer { open.close() }
         return try replaceFile(of: open, with: source)
       }
@@ -108,7 +111,7 @@ private struct Restoration {
   }
 
   /// The store to replace, which others may have open; nil if it is too damaged to notify them.
-  private func openTarget() throws -> LMDBEnvironment? {
+  private static func openTarget(_ location: StoreLocation) throws -> LMDBEnvironment? {
     if let open = LMDBRegistry.shared.environment(at: location.path) {
       if !open.options.isReadOnly { return open }
       open.close()
@@ -120,7 +123,39 @@ private struct Restoration {
     do {
       return try LMDBEnvironment.open(
         path: location.path, options: options.forEnvironment(StoreSchema()))
-    } catch let error as LarchError where Self.damage.contains(error.code) {
+    } catch let error as LarchError where damage.contains(error.code) {
+      return nil
+    }
+  }
+
+  /// Refuses to replace a store that has commits which its mirror has not shipped: nobody else has them.
+  ///
+  /// - Throws: `.notShipped`.
+  static func checkShipped(_ location: StoreLocation) throws {
+    guard let open = try openTarget(location) else { return }
+    defer { open.close() }
+    try checkShipped(header(of: open), location)
+  }
+
+  private static func checkShipped(_ header: OutboxHeader?, _ location: StoreLocation) throws {
+    guard let header, header.hasUnshipped else { return }
+    throw LarchError(
+      .notShipped,
+      "The store has commits that are not on the server of its mirror yet, and would be lost. Ship them (`larch mirror … --once`), or move the file away; or end the mirror, which drops them (`endMirror()`, `larch mirror … --end`)."
+    ) {
+      $0.path = location.path
+      let commits = header.place.position - header.shipped.position
+      $0.detail =
+        header.needsFirstCopy && !header.isRestored
+        ? "the whole store" : "\(commits) commit\(commits == 1 ? "" : "s")"
+    }
+  }
+
+  /// The outbox of a store; nil if it has none, or a damaged one.
+  private static func header(of environment: LMDBEnvironment) throws -> OutboxHeader? {
+    do {
+      return try environment.outboxHeader()
+    } catch let error as LarchError where error.code == .corrupted {
       return nil
     }
   }
@@ -133,12 +168,11 @@ private struct Restoration {
     try environment.replaceFile {
       try CatalogLoader(environment, StoreSchema()).raiseGeneration(in: $0)
     } fill: { path, descriptor, number in
-      // A mirror goes on in its log with the restored state, which is a new one there, and not with
-      // the place that the backup had.
-      var header = (try? environment.outboxHeader()) ?? nil
-      header?.moveUnrecorded()
-      header?.restart(isPaused: false)
-      try fill(path, descriptor, source, above: number, header)
+      var header = try Self.header(of: environment)
+      try Self.checkShipped(header, location)
+      // The place that the backup had is none of this store any more.
+      header?.moveToRestored()
+      try fill(path, descriptor, source, above: number, takesOver ? nil : header)
     }
   }
 

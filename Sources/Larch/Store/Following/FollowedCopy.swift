@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// Makes copies of the store that a log is of.
-enum FollowedCopy {
+package enum FollowedCopy {
   /// Makes the copy if there is no file at the path. Nobody sees half of it.
   static func makeIfMissing(
     at path: String, from serverLog: ServerLog, _ options: Store.Options
@@ -73,10 +73,10 @@ enum FollowedCopy {
     return places
   }
 
-  static func nothingThere(_ name: String) -> LarchError {
+  package static func nothingThere(_ name: String) -> LarchError {
     LarchError(
       .logNotFound,
-      "The log has no store under this name; check the name, or open the store that it is for with `mirror:` first."
+      "The server has no store under this name. Check the name (`larch server list`), the database and the schema; or open the store that it is for with `mirror:` first."
     ) { $0.detail = name }
   }
 }

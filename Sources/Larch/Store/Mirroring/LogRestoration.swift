@@ -22,10 +22,10 @@ struct LogRestoration {
   static func run(
     _ log: ServerLog, _ path: String, _ point: Store.RestorePoint, continuing: Bool = false,
     replacing: Bool, _ progress: ((Int) throws -> Void)?
-  ) throws {
+  ) throws -> Store.RestoredCommit {
     let shared = try log.open()
     defer { shared.close() }
-    try LogRestoration(shared, to: path, at: point, progress)
+    return try LogRestoration(shared, to: path, at: point, progress)
       .run(continuing: continuing, replacing: replacing)
   }
 
@@ -35,21 +35,21 @@ struct LogRestoration {
     let head = try Self.head(of: shared)
     return Store.RestorablePoints(
       positions: head.folded.position...max(head.newest.position, head.folded.position),
+      oldest: Date(timeIntervalSince1970: head.foldedTime),
       newest: Date(timeIntervalSince1970: head.time))
   }
 
   private static func head(of log: any SharedLog) throws -> LogHead {
-    guard let head = try log.head() else {
-      throw LarchError(
-        .logNotFound,
-        "The log has no store under this name; check the name, or mirror the store first."
-      ) { $0.detail = log.name }
-    }
+    guard let head = try log.head() else { throw FollowedCopy.nothingThere(log.name) }
     return head
   }
 
-  private func run(continuing: Bool, replacing: Bool) throws {
-    if try location.occupant() != nil, !replacing { throw location.exists }
+  private func run(continuing: Bool, replacing: Bool) throws -> Store.RestoredCommit {
+    if try location.occupant() != nil {
+      guard replacing else { throw location.exists }
+      // Before anything is fetched; what comes after that is checked with the store locked.
+      try Restoration.checkShipped(location)
+    }
     let head = try Self.head(of: log)
     if continuing, head.use == .shared { throw cannotTakeOver }
     try checkPoint(head)
@@ -59,14 +59,18 @@ struct LogRestoration {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let copy = folder + "/store.larch"
+    let restored: Store.RestoredCommit
     do {
-      try make(copy, continuing: continuing)
+      restored = try make(copy, continuing: continuing)
     } catch var error as LarchError {
       // The name in the folder means nothing to the caller.
       if error.context.path == copy { error.context.path = location.path }
       throw error
     }
-    try Store.restore(from: copy, to: location.path, replacing: replacing)
+    try Restoration(
+      copy, to: location.path, replacing: replacing, takesOver: continuing, nil
+    ).run()
+    return restored
   }
 
   /// Refuses what the log cannot have before anything is fetched.
@@ -91,7 +95,7 @@ struct LogRestoration {
     }
   }
 
-  private func make(_ path: String, continuing: Bool) throws {
+  private func make(_ path: String, continuing: Bool) throws -> Store.RestoredCommit {
     let file = try StateFile(at: path)
     var place = try log.state(into: CountedPairs(into: file, progress))
     let head = try Self.head(of: log)
@@ -105,11 +109,13 @@ struct LogRestoration {
       path: path, options: Store.Options().with(durability: .none).forEnvironment(StoreSchema()))
     defer { environment.close() }
     var commits = 0
+    var time = head.foldedTime
     while true {
       let entries = try next(after: place)
       guard !entries.isEmpty else { break }
       place = try environment.apply(entries)
       commits += entries.count
+      time = entries.last?.time ?? time
       try progress?(commits)
     }
     if case .position(let wanted) = point, place.position != wanted {
@@ -121,6 +127,8 @@ struct LogRestoration {
       try environment.endOutbox()
     }
     try environment.sync()
+    return Store.RestoredCommit(
+      position: place.position, time: Date(timeIntervalSince1970: time))
   }
 
   /// The next entries up to the point; none at the end.

@@ -18,11 +18,13 @@ final class MirrorShipper: @unchecked Sendable {
   /// Signalled when the thread has ended.
   private let ended = SystemCondition()
   // Guarded by `mutex`.
-  private var activity = MirrorStatus.Activity.shipping
+  private var activity = MirrorStatus.Activity.connecting
   private var shipped: LogPlace?
   private var isEnding = false
   private var isRunning = false
   private var mustStartOver = false
+  /// Whether somebody waits until the file says what the server has.
+  private var mustTrim = false
   private var log: (any SharedLog)?
 
   // Used only by the thread.
@@ -73,15 +75,19 @@ extension MirrorShipper {
   }
 
   private var mustEnd: Bool { locked { isEnding } }
+  private var isCalled: Bool { locked { isEnding || mustStartOver || mustTrim } }
 
   private func work() {
     _ = signal.watch(environment.path)
     while !mustEnd {
+      let startsOver = locked { mustStartOver }
       do {
-        try ship()
+        try ship(startsOver: startsOver)
         failures = 0
       } catch {
         if mustEnd { break }
+        // What kept it from going on may be what `startOver` was called for meanwhile.
+        if !startsOver, locked({ mustStartOver }) { continue }
         fail(error)
       }
       wait()
@@ -110,7 +116,7 @@ extension MirrorShipper {
     }
     // LMDB writes a commit before it can be read, so the first looks may come too early.
     var pause = 0
-    while !mustEnd, !locked({ mustStartOver }), (try? newestTransaction()) == lastTransaction {
+    while !isCalled, (try? newestTransaction()) == lastTransaction {
       if pause < CommitWatchThread.pauses.count {
         _ = signal.wait(microseconds: CommitWatchThread.pauses[pause])
         pause += 1
@@ -121,10 +127,17 @@ extension MirrorShipper {
     }
   }
 
+  /// The newest transaction of the file, which may be another one than at the last call.
   private func newestTransaction() throws -> UInt64 {
-    let reader = try environment.beginRead(at: CodePlace())
-    defer { environment.endRead(reader) }
-    return reader.transaction.id
+    while true {
+      let reader = try environment.beginRead(at: CodePlace())
+      let id = reader.transaction.id
+      let isReplaced = id != lastTransaction && environment.isReplaced(in: reader)
+      environment.endRead(reader)
+      guard isReplaced else { return id }
+      try environment.followReplacement()
+      _ = signal.watch(environment.path)
+    }
   }
 
   /// Whether the mirror has stopped for good is decided by the kind of the error.
@@ -168,9 +181,9 @@ extension MirrorShipper {
   private static let batchBytes = 1 << 20
 
   /// Ships what there is, once.
-  private func ship() throws {
+  private func ship(startsOver: Bool) throws {
     let log = try connected()
-    if locked({ mustStartOver }) {
+    if startsOver {
       let head = try log.head()
       if try head?.use == .shared || environment.outboxHeader()?.role == .shared { throw isShared }
       try environment.setOutboxRole(.writer)
@@ -216,8 +229,11 @@ extension MirrorShipper {
       activity = .shipping
     }
     let now = MonotonicTime.now
-    if now.nanoseconds - lastTrim.nanoseconds >= (isIdle ? 100_000_000 : 1_000_000_000) {
+    if locked({ mustTrim })
+      || now.nanoseconds - lastTrim.nanoseconds >= (isIdle ? 100_000_000 : 1_000_000_000)
+    {
       lastTrim = now
+      locked { mustTrim = false }
       if try environment.outboxHeader()?.shipped != place {
         try environment.trimOutbox(through: place)
         lastTransaction = try newestTransaction()
@@ -241,6 +257,7 @@ extension MirrorShipper {
       if !header.needsFirstCopy { try environment.setOutboxRole(.superseded) }
       throw isShared
     }
+    if header.isRestored, newest != nil { throw restored }
     guard let newest, !header.needsFirstCopy else {
       guard newest.map({ $0.token.random == header.random || $0 == header.place }) ?? true else {
         throw notOurs
@@ -280,15 +297,21 @@ extension MirrorShipper {
     )
   }
 
+  private var restored: LarchError {
+    diverged(
+      "The store was restored, and its log has the commits of the time before. To keep them, mirror the store to another log; `mirror.startOver()`, `larch mirror … --replace`, puts the restored state in their place."
+    )
+  }
+
   private var isShared: LarchError {
     diverged(
-      "The log is that of a shared store, to which all its copies write. Open the store with `Store(sharing:copy:for:)`, or choose another name for this one's log."
+      "The log is that of a shared store, to which all its copies write. Open the store with `Store(sharing:copy:for:)`, or choose another name for this one's log (`--name`)."
     )
   }
 
   private var notOurs: LarchError {
     diverged(
-      "The log has the commits of another store. If the file of that one was lost, close this one and call `Store.takeOver`; else choose another name for this one's log. `mirror.startOver()` deletes what the log has."
+      "The log has the commits of another store. If the file of that one was lost, take its place: `Store.takeOver`, `larch restore … --take-over`. Else choose another name for this one's log (`--name`). `mirror.startOver()`, `larch mirror … --replace`, deletes what the log has."
     )
   }
 
@@ -359,12 +382,23 @@ extension MirrorShipper {
       }
     }
     return locked { () -> MirrorStatus in
-      // Those that the server has are removed from the file later.
-      let isSettled = shipped?.position == header.place.position
+      // What the server has is noted in the file, and removed from it, later.
+      let noted = header.needsFirstCopy ? nil : header.shipped.position
+      let shipped = mustStartOver ? nil : shipped?.position ?? noted
       return MirrorStatus(
-        activity: activity, committed: header.place.position, shipped: shipped?.position,
-        waitingBytes: isSettled ? 0 : Int(clamping: header.bytes))
+        activity: activity, committed: header.place.position, shipped: shipped,
+        waitingBytes: shipped == header.place.position ? 0 : Int(clamping: header.bytes))
     }
+  }
+
+  /// Whether the file says that the server has a commit. If not, it soon will.
+  func hasNoted(_ position: UInt64) throws -> Bool {
+    if let header = try environment.outboxHeader(), header.shipped.position < position {
+      locked { mustTrim = true }
+      signal.wake()
+      return false
+    }
+    return true
   }
 
   func newestPosition() throws -> UInt64 {

@@ -15,8 +15,18 @@ extension Store {
   public struct RestorablePoints: Sendable {
     /// The numbers of the commits.
     public let positions: ClosedRange<UInt64>
+    /// When the server got the oldest one.
+    public let oldest: Date
     /// When the server got the newest one.
     public let newest: Date
+  }
+
+  /// The commit that a store was restored to.
+  public struct RestoredCommit: Sendable, Hashable {
+    /// Its number.
+    public let position: UInt64
+    /// When the server got it, by its clock.
+    public let time: Date
   }
 
   /// What a log can restore: the whole store at each of its newest commits.
@@ -40,9 +50,11 @@ extension Store {
     return try await SpaceWorker().run(progress) { _ in try LogRestoration.points(in: log) }
   }
 
-  /// Restores a store from the log to which it was mirrored. The restored store has no mirror.
+  /// Restores a store from the log to which it was mirrored. A restored store has no mirror.
   ///
-  /// The store at `path` appears when it is complete and checked; a crash leaves what was there.
+  /// The store at `path` appears when it is complete and checked; a crash leaves what was there. A mirrored store
+  /// that is replaced keeps its mirror, which stops: what the log has is only given up when
+  /// ``StoreMirror/startOver()`` says so.
   ///
   /// - Parameters:
   ///   - log: the log.
@@ -51,15 +63,17 @@ extension Store {
   ///   - replacing: whether an existing store may be replaced; its data is lost.
   ///   - progress: called with the number of pairs of keys and values, and then of commits, that were
   ///     written; an error stops the restoration.
+  /// - Returns: the commit that the store has.
   /// - Throws: `.logNotFound` if the server has no log of this name, `.notInLog` if it does not reach
-  ///   back to the commit; `.unavailable`, `.serverRefused`, `.damagedLog`, `.newerLog`; the errors of a restored backup; what `progress`
-  ///   throws.
+  ///   back to the commit; `.notShipped` if the store to replace has commits that no server has;
+  ///   `.unavailable`, `.serverRefused`, `.damagedLog`, `.newerLog`; the errors of a restored backup; what
+  ///   `progress` throws.
   /// - Complexity: O(store + commits since the log's state); the disk needs room for two copies.
   @available(*, noasync, message: "it would block a thread that all tasks share: use `try await`")
-  public static func restore(
+  @discardableResult public static func restore(
     from log: ServerLog, to path: String, at point: RestorePoint = .newest,
     replacing: Bool = false, progress: ((Int) throws -> Void)? = nil
-  ) throws {
+  ) throws -> RestoredCommit {
     try LogRestoration.run(log, path, point, replacing: replacing, progress)
   }
 
@@ -73,12 +87,13 @@ extension Store {
   ///   - point: the commit; the newest one by default.
   ///   - replacing: whether an existing store may be replaced; its data is lost.
   ///   - progress: as in the synchronous form, on another thread.
+  /// - Returns: the commit that the store has.
   /// - Throws: `CancellationError`, and the errors of the synchronous form.
   /// - Complexity: that of the synchronous form.
-  public nonisolated(nonsending) static func restore(
+  @discardableResult public nonisolated(nonsending) static func restore(
     from log: ServerLog, to path: String, at point: RestorePoint = .newest,
     replacing: Bool = false, progress: (@Sendable (Int) throws -> Void)? = nil
-  ) async throws {
+  ) async throws -> RestoredCommit {
     try await SpaceWorker().run(progress) {
       try LogRestoration.run(log, path, point, replacing: replacing, $0)
     }
@@ -96,14 +111,15 @@ extension Store {
   ///   - replacing: whether an existing store may be replaced; its data is lost.
   ///   - progress: called with the number of pairs of keys and values, and then of commits, that were
   ///     written; an error stops the restoration.
+  /// - Returns: the commit that the store has.
   /// - Throws: `.conflictingOptions` for the log of a shared store, whose copies go on writing; the errors of
   ///   `restore(from:to:at:replacing:progress:)`.
   /// - Complexity: that of `restore(from:to:at:replacing:progress:)`.
   @available(*, noasync, message: "it would block a thread that all tasks share: use `try await`")
-  public static func takeOver(
+  @discardableResult public static func takeOver(
     _ log: ServerLog, to path: String, replacing: Bool = false,
     progress: ((Int) throws -> Void)? = nil
-  ) throws {
+  ) throws -> RestoredCommit {
     try LogRestoration.run(log, path, .newest, continuing: true, replacing: replacing, progress)
   }
 
@@ -114,12 +130,13 @@ extension Store {
   ///   - path: the path of the store.
   ///   - replacing: whether an existing store may be replaced; its data is lost.
   ///   - progress: as in the synchronous form, on another thread.
+  /// - Returns: the commit that the store has.
   /// - Throws: `CancellationError`, and the errors of the synchronous form.
   /// - Complexity: that of the synchronous form.
-  public nonisolated(nonsending) static func takeOver(
+  @discardableResult public nonisolated(nonsending) static func takeOver(
     _ log: ServerLog, to path: String, replacing: Bool = false,
     progress: (@Sendable (Int) throws -> Void)? = nil
-  ) async throws {
+  ) async throws -> RestoredCommit {
     try await SpaceWorker().run(progress) {
       try LogRestoration.run(log, path, .newest, continuing: true, replacing: replacing, $0)
     }

@@ -41,12 +41,22 @@ public final class StoreMirror: Sendable {
       if ContinuousClock.now > end { throw shipper.notShipped }
       try await Task.sleep(for: .milliseconds(2))
     }
+    let patience = ContinuousClock.now + Self.patience
+    while try !shipper.hasNoted(place), ContinuousClock.now < patience {
+      try await Task.sleep(for: .milliseconds(2))
+    }
   }
+
+  /// Whether the file itself says that the server has all commits up to one. If not, it soon will.
+  package func hasNoted(_ position: UInt64) throws -> Bool { try shipper.hasNoted(position) }
+
+  /// How long the file may take to note what the server has: another program may be writing.
+  package static let patience = Duration.seconds(1)
 
   /// Puts the present state of this store in place of everything that the log has, and continues from
   /// there.
   ///
-  /// For a store that was restored to an earlier state on purpose, or that takes the log of another one.
+  /// For a store that was restored to an earlier state, or that takes the log of another one.
   /// Followers throw their copies away and fetch the new state. The log of a shared store is not touched: then the
   /// mirror stops.
   ///
@@ -59,6 +69,8 @@ public final class StoreMirror: Sendable {
 public struct MirrorStatus: Sendable {
   /// What the mirror is doing.
   public enum Activity: Sendable {
+    /// It has not reached the server yet since the store was opened.
+    case connecting
     /// It has shipped everything, or ships what comes.
     case shipping
     /// It sends the whole store, for the first time or again; so many pairs of keys and values are sent.
@@ -87,6 +99,7 @@ extension MirrorStatus: CustomStringConvertible {
   public var description: String {
     let what =
       switch activity {
+      case .connecting: "connecting to the server"
       case .shipping: waiting == 0 ? "everything is on the server" : "shipping"
       case .copying(let pairs): "sending the whole store, \(pairs) pairs so far"
       case .waiting(let error): "waiting for the server: \(error)"
