@@ -104,6 +104,8 @@ package final class Catalog: Sendable {
   let aliases: FieldAliases
   /// The generation of the schema in the file to which these handles belong.
   let generation: UInt64
+  /// Whether a Larch that does not know the pending entries of searches refuses the file.
+  let allowsPendingWords: Bool
   package let collections: [CollectionHandle]
   let associations: [AssociationHandle]
   /// Made once: each observer asks for them.
@@ -121,8 +123,9 @@ package final class Catalog: Sendable {
   private let missing: Set<ObjectIdentifier>
 
   init(
-    storage: CatalogStorage, generation: UInt64, collections: [CollectionHandle],
-    associations: [AssociationHandle], declared: [AssociationSchema],
+    storage: CatalogStorage, generation: UInt64, allowsPendingWords: Bool,
+    collections: [CollectionHandle], associations: [AssociationHandle],
+    declared: [AssociationSchema],
     missing: Set<ObjectIdentifier>, aliases: FieldAliases = FieldAliases()
   ) {
     self.aliases = aliases
@@ -147,6 +150,7 @@ package final class Catalog: Sendable {
     self.missing = missing
     self.storage = storage
     self.generation = generation
+    self.allowsPendingWords = allowsPendingWords
     self.collections = collections
     byType = Dictionary(collections.map { ($0.schema.typeID, $0) }, uniquingKeysWith: { $1 })
   }
@@ -164,6 +168,14 @@ package final class Catalog: Sendable {
   /// The association with this key in the catalog; nil if no open type is an end of it.
   package func association(_ key: String) -> AssociationHandle? {
     associations.first { $0.stored.key == key }
+  }
+
+  /// Says that a program must know the pending entries of searches to use the file, if it does not say so yet.
+  func requirePendingWords(in transaction: LMDBTransaction) throws {
+    if try allowsPendingWords || storage.allowsPendingWords(in: transaction) { return }
+    try storage.requirePendingWords(in: transaction)
+    // Programs that have the store open read the format again.
+    try storage.setGeneration(try storage.generation(in: transaction) + 1, in: transaction)
   }
 
   func isMissing(_ type: ObjectIdentifier) -> Bool { missing.contains(type) }

@@ -92,6 +92,11 @@ struct StoredFormat: Equatable, Sendable {
   static let withOutbox: UInt16 = 2
   /// The format of a store with a search: a program that does not know it would not keep its words.
   static let withSearch: UInt16 = 3
+  /// The format of a store whose searches may have pending entries: a program that does not know them would find what
+  /// its records had before.
+  static let withPendingWords: UInt16 = 4
+  /// The newest format that this version of Larch reads.
+  static let newest = withPendingWords
 
   /// The format the file was written in.
   var version: UInt16 = StoredFormat.current
@@ -114,7 +119,7 @@ struct StoredFormat: Equatable, Sendable {
     var reader = StoredReader(bytes)
     version = try reader.integer()
     minimumReader = try reader.integer()
-    guard minimumReader <= StoredFormat.withSearch else {
+    guard minimumReader <= StoredFormat.newest else {
       throw LarchError(
         .newerFormat,
         "The store was written by a newer version of Larch; update Larch to open it."

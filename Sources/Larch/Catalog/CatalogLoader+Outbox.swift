@@ -32,7 +32,7 @@ extension CatalogStorage {
   fileprivate func setFormat(hasOutbox: Bool, in transaction: LMDBTransaction) throws {
     guard var format = try value(.format, in: transaction), format.count >= 4 else { return }
     // A program that knows searches knows outboxes too.
-    if UInt16(format[2]) | UInt16(format[3]) << 8 == StoredFormat.withSearch { return }
+    if oldestReader(format) >= StoredFormat.withSearch { return }
     let oldest = hasOutbox ? StoredFormat.withOutbox : StoredFormat.current
     try set(&format, oldest: oldest, in: transaction)
   }
@@ -44,12 +44,22 @@ extension CatalogStorage {
     try set(.format, to: format, in: transaction)
   }
 
-  /// Says that a program must know searches to use the file, from the first search on.
-  func requireSearches(in transaction: LMDBTransaction) throws {
+  private func oldestReader(_ format: [UInt8]) -> UInt16 {
+    format.count < 4 ? 0 : UInt16(format[2]) | UInt16(format[3]) << 8
+  }
+
+  /// Whether only programs that know the pending entries of searches use the file.
+  func allowsPendingWords(in transaction: LMDBTransaction) throws -> Bool {
+    oldestReader(try value(.format, in: transaction) ?? []) >= StoredFormat.withPendingWords
+  }
+
+  /// Says that a program must know searches and their pending entries to use the file: from the first search on, and
+  /// from the first change of an older one.
+  func requirePendingWords(in transaction: LMDBTransaction) throws {
     guard var format = try value(.format, in: transaction), format.count >= 4,
-      UInt16(format[2]) | UInt16(format[3]) << 8 < StoredFormat.withSearch
+      oldestReader(format) < StoredFormat.withPendingWords
     else { return }
-    try set(&format, oldest: StoredFormat.withSearch, in: transaction)
+    try set(&format, oldest: StoredFormat.withPendingWords, in: transaction)
   }
 }
 

@@ -166,7 +166,7 @@ package struct CatalogLoader {
       definition: index.definition, state: state)
     _ = try CatalogLoader.create(
       CatalogStorage.indexName(stored.id), stored.flags(idKind), in: transaction)
-    if stored.isSearch { try storage.requireSearches(in: transaction) }
+    if stored.isSearch { try storage.requirePendingWords(in: transaction) }
     return stored
   }
 
@@ -244,6 +244,7 @@ package struct CatalogLoader {
     }
     return Catalog(
       storage: storage, generation: try storage.generation(in: transaction),
+      allowsPendingWords: try storage.allowsPendingWords(in: transaction),
       collections: collections,
       associations: try handles(renamed, collections, in: transaction), declared: associations,
       missing: missing, aliases: aliases)

@@ -331,7 +331,9 @@ extension CatalogStorage {
         CatalogStorage.indexName(number),
         stored.indexes[stored.indexes.count - 1].flags(idKind).union(.create), in: transaction)
     }
-    if stored.indexes.contains(where: \.isSearch) { try requireSearches(in: transaction) }
+    if stored.indexes.contains(where: \.isSearch) {
+      try requirePendingWords(in: transaction)
+    }
     try set(stored, in: transaction)
     return stored
   }

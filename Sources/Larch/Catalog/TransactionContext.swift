@@ -63,16 +63,20 @@ package final class TransactionContext {
   /// Whether each query is compared with a full scan.
   let checksQueries: Bool
 
+  /// How many changes wait in an index of words.
+  let searchLimits: SearchLimits
+
   /// The first storage error of the transaction, after which LMDB may have left it half-done.
   private(set) var failure: (any Error)?
 
   init(
     _ catalog: Catalog, of environment: LMDBEnvironment, checksQueries: Bool = false,
-    provesCoding: Bool = false
+    provesCoding: Bool = false, searchLimits: SearchLimits = SearchLimits()
   ) throws {
     self.environment = environment
     trees = MappedTrees(environment)
     self.checksQueries = checksQueries
+    self.searchLimits = searchLimits
     self.catalog = catalog
     shapes = ShapeTable()
     coder = RecordCoder(shapes: shapes)

@@ -131,20 +131,32 @@ struct PendingEntries: ~Copyable {
   func forEachKey(
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) throws -> Void
   ) rethrows {
+    try forEachKey { key, _, value in try body(key, value) }
+  }
+
+  /// The same with the value from before all changes: the one that was removed first, if nothing was added before.
+  func forEachKey(
+    _ body: (
+      _ key: UnsafeRawBufferPointer, _ before: UnsafeRawBufferPointer?,
+      _ value: UnsafeRawBufferPointer?
+    ) throws -> Void
+  ) rethrows {
     var position = 0
     while position < count {
-      let first = changes[position]
+      var first = changes[position]
       var last: Change?
       while position < count, hasSameKey(first, changes[position]) {
         var change = changes[position]
         position += 1
+        if change.offset < first.offset { first = change }
         while position < count, isSameEntry(change, changes[position]) {
           change = changes[position]
           position += 1
         }
         if !change.isRemoval, last.map({ $0.offset < change.offset }) ?? true { last = change }
       }
-      try body(key(of: first), last.map { id(of: $0) })
+      try body(
+        key(of: first), first.isRemoval ? id(of: first) : nil, last.map { id(of: $0) })
     }
   }
 

@@ -3,7 +3,7 @@
 /// A change has the word and the id as its key, and the posting as its value: the posting that was added last is
 /// that of the record.
 final class PendingWords {
-  private let index: IndexHandle
+  private var index: IndexHandle
   private let idKind: RecordIDKind
   @exclusivity(unchecked) private var entries = PendingEntries()
   @exclusivity(unchecked) private var key = ByteBuffer(capacity: 256)
@@ -15,7 +15,11 @@ final class PendingWords {
 
   /// Whether the changes are those of this search: a tree may have the handle of an older one.
   func isOf(_ index: IndexHandle) -> Bool {
-    self.index === index || self.index.stored.id == index.stored.id
+    if self.index === index { return true }
+    guard self.index.stored.id == index.stored.id else { return false }
+    // Its state may be another one than before.
+    self.index = index
+    return true
   }
 
   var isEmpty: Bool { entries.isEmpty }
@@ -48,39 +52,28 @@ final class PendingWords {
   }
 
   /// Writes all changes, in the order of words and records.
-  func flush(in transaction: LMDBTransaction) throws {
+  ///
+  /// - Parameter limits: how many may wait in the tree; nil to merge all of them.
+  func flush(in transaction: LMDBTransaction, _ limits: SearchLimits?) throws {
     if entries.isEmpty { return }
     entries.sort()
+    // What is being built does not know yet which words its blocks have.
+    let writer = SearchWriter(
+      tree: try SearchTree(index, idKind, in: transaction),
+      idKind: idKind, limits: index.isReady ? limits : nil)
     if idKind.width == 8 {
-      try PendingWords.merge(entries, index, idKind, in: transaction)
+      try writer.write(entries)
     } else {
-      try mergeNumbered(in: transaction)
+      try writeNumbered(writer, in: transaction)
     }
     discard()
   }
 
-  /// - Parameter entries: sorted; their keys have a word and a number.
-  private static func merge(
-    _ entries: borrowing PendingEntries, _ index: IndexHandle, _ idKind: RecordIDKind,
-    in transaction: LMDBTransaction
-  ) throws {
-    let base = idKind.searchBase
-    var merger = try SearchMerger(index, idKind, in: transaction)
-    try entries.forEachKey { key, posting in
-      // `append` made the keys.
-      guard let (word, number) = SearchKey.parts(of: key, base: base) else {
-        throw SearchBytes.damaged
-      }
-      try merger.merge(word, number, posting)
-    }
-    try merger.finish()
-  }
-
   /// The same for ids that are no integers: the records get numbers, and the changes are sorted by these.
-  private func mergeNumbered(in transaction: LMDBTransaction) throws {
+  private func writeNumbered(_ writer: SearchWriter, in transaction: LMDBTransaction) throws {
     var numbers = try SearchNumbers(index.database, in: transaction)
     var numbered = PendingEntries()
-    try entries.forEachKey { key, posting in
+    try entries.forEachKey { key, before, posting in
       // A word contains no zero.
       guard let end = key.firstZero else { throw SearchBytes.damaged }
       let id = UnsafeRawBufferPointer(rebasing: key[(end + 1)...])
@@ -91,12 +84,11 @@ final class PendingWords {
       self.key.append(UnsafeRawBufferPointer(rebasing: key[..<end]))
       self.key.append(0)
       SearchKey.append(number, base: 0, to: &self.key)
-      numbered.append(
-        key: self.key.bytes, id: posting ?? UnsafeRawBufferPointer(start: nil, count: 0),
-        isRemoval: posting == nil)
+      if let before { numbered.append(key: self.key.bytes, id: before, isRemoval: true) }
+      if let posting { numbered.append(key: self.key.bytes, id: posting, isRemoval: false) }
     }
     numbered.sort()
-    try PendingWords.merge(numbered, index, idKind, in: transaction)
+    try writer.write(numbered)
     try numbers.write()
   }
 }

@@ -26,5 +26,5 @@ final class SearchFilling {
     }
   }
 
-  func flush(in transaction: LMDBTransaction) throws { try pending.flush(in: transaction) }
+  func flush(in transaction: LMDBTransaction) throws { try pending.flush(in: transaction, nil) }
 }

@@ -6,6 +6,7 @@
 /// | `01` | `01`, id | the number of the record, where ids are no integers |
 /// | `02` | `02`, number | the id of the record |
 /// | `03` | `03` | the last number that was given |
+/// | `04` | `04`, number | the words of a record that have changed since the blocks were written: see `PendingEntry` |
 /// | `05` | `05` | the number of records, and of the words of all in each field |
 /// | others | word, `00`, number | a block of postings of the word |
 ///
@@ -15,7 +16,7 @@ enum SearchKey {
   static let ids: UInt8 = 1
   static let numbers: UInt8 = 2
   static let lastNumber: UInt8 = 3
-  /// `04` is reserved: see decision 25.
+  static let pending: UInt8 = 4
   static let totals: UInt8 = 5
   /// What the keys of words are not less than.
   static let firstOfWord: UInt8 = 0x30

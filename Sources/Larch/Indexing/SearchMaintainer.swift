@@ -128,14 +128,19 @@ final class SearchMaintainer {
   func flush() throws {
     if size == 0 { return }
     let transaction = try context.transaction()
-    for words in pending.values { try words.flush(in: transaction) }
+    for words in pending.values where !words.isEmpty { try flush(words, in: transaction) }
     size = 0
+  }
+
+  private func flush(_ words: PendingWords, in transaction: LMDBTransaction) throws {
+    try context.catalog.requirePendingWords(in: transaction)
+    try words.flush(in: transaction, context.searchLimits)
   }
 
   /// Merges those of one tree; false if there are none.
   func flush(_ database: LMDBDatabase) throws -> Bool {
     guard size > 0, let words = pending[database.handle], !words.isEmpty else { return false }
-    try words.flush(in: try context.transaction())
+    try flush(words, in: try context.transaction())
     return true
   }
 

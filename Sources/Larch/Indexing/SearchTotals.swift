@@ -73,7 +73,7 @@ extension SearchTree {
     var totals = SearchTotals(search)
     var postings = SearchBlock()
     try [UInt8(0)].withUnsafeBytes { lengths in
-      try forEachBlock(from: lengths, prefix: lengths) { block in
+      try forEachStoredBlock(from: lengths, prefix: lengths) { block in
         postings.removeAll()
         try postings.append(first: block.first, block.value, isOfLengths: true, search)
         for place in 0..<postings.count { try totals.add(postings.posting(place)) }

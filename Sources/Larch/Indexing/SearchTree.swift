@@ -8,6 +8,8 @@ struct SearchTree {
   let base: UInt64
   /// Whether records have numbers of their own, because ids are no integers.
   let isNumbered: Bool
+  /// What is not merged into blocks yet.
+  let pending = PendingList()
 
   init(_ index: IndexHandle, _ idKind: RecordIDKind, in transaction: LMDBTransaction) throws {
     guard let search = index.schema.search else { throw SearchBytes.damaged }
@@ -49,9 +51,9 @@ struct SearchTree {
     let value: UnsafeRawBufferPointer
   }
 
-  /// Visits blocks in order until the closure returns false: from the first one whose key is not less than `start`,
-  /// as long as keys begin with `prefix`.
-  func forEachBlock(
+  /// Visits the blocks as they are stored, in order until the closure returns false: from the first one whose key is
+  /// not less than `start`, as long as keys begin with `prefix`.
+  func forEachStoredBlock(
     from start: UnsafeRawBufferPointer, prefix: UnsafeRawBufferPointer,
     _ body: (Block) throws -> Bool
   ) throws {
@@ -71,26 +73,48 @@ struct SearchTree {
     return Block(word: word, first: first, value: entry.value)
   }
 
+  /// The stored block of a word in which a record would be, or the next one.
+  ///
+  /// - Parameter prefix: the word and a zero.
+  func find(
+    _ number: UInt64, _ prefix: UnsafeRawBufferPointer, _ cursor: inout LMDBCursor,
+    _ key: inout ByteBuffer
+  ) throws -> LMDBEntry? {
+    key.removeAll()
+    key.append(prefix)
+    SearchKey.append(number, base: base, to: &key)
+    var entry = try cursor.seek(atOrAfter: key.bytes)
+    if entry.map({ !$0.key.equals(key.bytes) }) ?? true {
+      // The block before may have it.
+      let before = entry == nil ? try cursor.last() : try cursor.previous()
+      if let before, before.key.starts(with: prefix) {
+        entry = before
+      } else {
+        entry = before == nil ? try cursor.first() : try cursor.next()
+      }
+    }
+    return entry.flatMap { $0.key.starts(with: prefix) ? $0 : nil }
+  }
+
   /// Visits all postings, those of lengths first, in the order of words and records.
   func forEachPosting(
     _ body: (_ word: UnsafeRawBufferPointer, _ number: UInt64, _ posting: UnsafeRawBufferPointer)
       throws -> Void
   ) throws {
     var block = SearchBlock()
-    var cursor = try LMDBCursor(index.database, in: transaction)
-    var entry = try cursor.first()
-    while let here = entry {
-      let head = here.key[0]
-      if head == 0 || head >= SearchKey.firstOfWord {
-        let stored = try self.block(here)
-        block.removeAll()
-        try block.append(
-          first: stored.first, stored.value, isOfLengths: stored.word.isEmpty, search)
-        for place in 0..<block.count {
-          try body(stored.word, block.numbers[place], block.posting(place))
-        }
+    func visit(_ stored: Block) throws -> Bool {
+      block.removeAll()
+      try block.append(
+        first: stored.first, stored.value, isOfLengths: stored.word.isEmpty, search)
+      for place in 0..<block.count {
+        try body(stored.word, block.numbers[place], block.posting(place))
       }
-      entry = try cursor.next()
+      return true
+    }
+    try withUnsafeBytes(of: UInt8(0)) { try forEachStoredBlock(from: $0, prefix: $0, visit) }
+    try withUnsafeBytes(of: SearchKey.firstOfWord) { start in
+      let all = UnsafeRawBufferPointer(rebasing: start[..<0])
+      try forEachBlock(from: start, prefix: all, visit)
     }
   }
 }
@@ -109,7 +133,7 @@ extension IndexHandle {
     let tree = try SearchTree(self, idKind, in: transaction)
     var count = 0
     try [UInt8(0)].withUnsafeBytes { lengths in
-      try tree.forEachBlock(from: lengths, prefix: lengths) { block in
+      try tree.forEachStoredBlock(from: lengths, prefix: lengths) { block in
         count += try SearchBlock.count(block.value)
         return true
       }

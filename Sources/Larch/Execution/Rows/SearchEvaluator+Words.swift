@@ -99,7 +99,7 @@ extension SearchEvaluator {
     }
   }
 
-  private func read(_ block: SearchTree.Block) throws -> Block {
+  func read(_ block: SearchTree.Block) throws -> Block {
     entriesExamined += 1
     let start = try numbers.read(first: block.first, block.value)
     return Block(
@@ -124,66 +124,6 @@ extension SearchEvaluator {
     return try phrases.flatMap(\.words).reduce(0) { sum, word in
       let blocks = try statistics.estimate(word, isPrefix: false, tree) / SearchBlock.postingLimit
       return sum + (most.overflow ? blocks : min(blocks, most.partialValue))
-    }
-  }
-
-  /// Reads only the blocks that may have one of the candidates.
-  private func seek(
-    _ candidates: [UInt64], _ prefix: UnsafeRawBufferPointer, _ body: (Block) throws -> Void
-  ) throws {
-    var cursor = try LMDBCursor(tree.index.database, in: tree.transaction)
-    var place = 0
-    while place < candidates.count {
-      guard let here = try find(candidates[place], prefix, &cursor) else { return }
-      var block = try read(tree.block(here))
-      let lower = SearchEvaluator.place(atOrAfter: candidates[place], in: block.numbers)
-      // A candidate behind its last record is in none, and the block was perhaps given for those before.
-      if lower < block.numbers.count {
-        block.places = lower..<block.numbers.count
-        try body(block)
-      }
-      let end = max(block.numbers[block.numbers.count - 1], candidates[place])
-      place = SearchEvaluator.place(after: end, in: candidates)
-    }
-  }
-
-  /// The block of a word in which a record would be, or the next one.
-  private func find(
-    _ number: UInt64, _ prefix: UnsafeRawBufferPointer, _ cursor: inout LMDBCursor
-  ) throws -> LMDBEntry? {
-    key.removeAll()
-    key.append(prefix)
-    SearchKey.append(number, base: tree.base, to: &key)
-    var entry = try cursor.seek(atOrAfter: key.bytes)
-    if entry.map({ !$0.key.equals(key.bytes) }) ?? true {
-      // The block before may have it.
-      let before = entry == nil ? try cursor.last() : try cursor.previous()
-      if let before, before.key.starts(with: prefix) {
-        entry = before
-      } else {
-        entry = before == nil ? try cursor.first() : try cursor.next()
-      }
-    }
-    return entry.flatMap { $0.key.starts(with: prefix) ? $0 : nil }
-  }
-
-  /// Reads only the blocks of a word that may have records in a window.
-  private func readWindow(
-    _ window: ClosedRange<UInt64>, _ prefix: UnsafeRawBufferPointer, _ body: (Block) throws -> Void
-  ) throws {
-    var cursor = try LMDBCursor(tree.index.database, in: tree.transaction)
-    var entry = try find(window.lowerBound, prefix, &cursor)
-    while let here = entry, here.key.starts(with: prefix) {
-      let stored = try tree.block(here)
-      if stored.first > window.upperBound { return }
-      var block = try read(stored)
-      let lower = SearchEvaluator.place(atOrAfter: window.lowerBound, in: block.numbers)
-      let upper = SearchEvaluator.place(after: window.upperBound, in: block.numbers)
-      if lower < upper {
-        block.places = lower..<upper
-        try body(block)
-      }
-      entry = try cursor.next()
     }
   }
 }

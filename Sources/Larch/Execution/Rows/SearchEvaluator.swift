@@ -53,13 +53,15 @@ final class SearchEvaluator {
     }
     var count = 0
     try (phrase.words[0] + [0]).withUnsafeBytes { prefix in
-      try tree.forEachBlock(from: prefix, prefix: prefix) { block in
+      count = try tree.difference(of: prefix)
+      try tree.forEachStoredBlock(from: prefix, prefix: prefix) { block in
         count += try SearchBlock.count(block.value)
         entriesExamined += 1
         return count < most
       }
     }
-    return count
+    // Only damage gives less.
+    return max(0, count)
   }
 
   // MARK: Queries

@@ -70,6 +70,8 @@ final class SearchRows: RowSource {
       self.rest = nil
     }
     evaluator.window = window
+    // A write may have changed the list since the last window.
+    if !reader.context.isReading { evaluator.tree.pending.forget() }
     numbers = try evaluator.records(query, among: nil)
     if !descends { numbers.reverse() }
     blocks = blocks.multipliedReportingOverflow(by: 2).partialValue

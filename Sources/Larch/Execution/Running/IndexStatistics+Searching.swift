@@ -40,17 +40,19 @@ extension IndexStatistics {
     let prefix = isPrefix ? word : word + [0]
     var blocks = 0
     var postings = 0
+    var difference = 0
     try prefix.withUnsafeBytes { prefix in
-      try tree.forEachBlock(from: prefix, prefix: prefix) { block in
+      difference = try tree.difference(of: prefix)
+      try tree.forEachStoredBlock(from: prefix, prefix: prefix) { block in
         postings += try SearchBlock.count(block.value)
         blocks += 1
         return blocks < Self.blocksLooked
       }
     }
-    if blocks < Self.blocksLooked { return postings }
+    if blocks < Self.blocksLooked { return max(0, postings + difference) }
     let range = KeyRange(
       lower: prefix, upper: KeyRange.successor(ofPrefix: prefix), needsCheck: false)
     let all = try context.countPages(of: tree.index.database, in: [range])?.entries ?? 4 * blocks
-    return postings / blocks * max(all, blocks)
+    return max(0, postings / blocks * max(all, blocks) + difference)
   }
 }

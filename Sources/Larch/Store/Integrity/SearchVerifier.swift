@@ -25,7 +25,7 @@ final class SearchVerifier {
     let number: UInt64
   }
 
-  private let collection: CollectionHandle
+  let collection: CollectionHandle
   private let context: TransactionContext
   private let words: RecordWords
   private var list = WordList()
@@ -103,7 +103,7 @@ final class SearchVerifier {
     try SearchTree(index, collection.stored.idKind, in: try context.transaction())
   }
 
-  private func fault(
+  func fault(
     _ kind: VerificationReport.Fault.Kind, _ index: IndexHandle, id: String? = nil,
     detail: String
   ) -> VerificationReport.Fault {
@@ -139,6 +139,7 @@ final class SearchVerifier {
     _ number: Int, _ index: IndexHandle, into report: inout VerificationReport
   ) throws {
     let tree = try tree(index)
+    guard try checkPending(tree, into: &report) else { return }
     var found = [Sum](repeating: Sum(), count: Self.groupCount)
     var lastWord: [UInt8]?
     var last: UInt64 = 0

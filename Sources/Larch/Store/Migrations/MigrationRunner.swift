@@ -104,7 +104,7 @@ struct MigrationRunner {
     let writer = WriteContext(
       try TransactionContext(
         try loader.completeCatalog(in: lmdb), of: store.environment,
-        checksQueries: options.checksQueries),
+        checksQueries: options.checksQueries, searchLimits: options.searchLimits),
       clock: options.clock)
     let transaction = MigrationTransaction(
       writer, lmdb, name: migration.name, loader: loader, options)

@@ -125,7 +125,7 @@ final class OpenCatalog: Sendable {
       WriteContext(
         try TransactionContext(
           catalog, of: environment, checksQueries: options.checksQueries,
-          provesCoding: options.provesCoding),
+          provesCoding: options.provesCoding, searchLimits: options.searchLimits),
         clock: options.clock))
   }
 

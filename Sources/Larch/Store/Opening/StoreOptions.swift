@@ -140,6 +140,8 @@ extension Store {
     package var watchesFile = true
     /// The number of records in one step of an index build; nil for a good one.
     package var indexBatchSize: Int?
+    /// How many changes wait in an index of words before they are merged into its blocks.
+    package var searchLimits = SearchLimits()
     /// The sizes of the commit log.
     package var logLimits = CommitLogLimits()
 

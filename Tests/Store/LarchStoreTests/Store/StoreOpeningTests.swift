@@ -110,7 +110,7 @@ struct StoreOpeningTests {
             in: transaction)
           var format = StoredFormat(unicodeVersion: "99.0")
           format.version = 7
-          format.minimumReader = StoredFormat.withSearch + 1
+          format.minimumReader = StoredFormat.newest + 1
           try storage.set(.format, to: format.encoded(), in: transaction)
         }
       }

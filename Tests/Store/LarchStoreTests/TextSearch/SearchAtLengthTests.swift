@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  private struct Tally {
+  struct Tally {
     var found = 0
     var searched = 0
   }
@@ -75,7 +75,7 @@ import Testing
     #expect(tally.found > asked * 40 && tally.searched * 3 > asked, "\(tally)")
   }
 
-  private func ask<Key: PaperID>(
+  func ask<Key: PaperID>(
     _ store: Store, _ papers: [SearchPaper<Key>], _ query: TextQuery,
     _ reference: RelevanceReference, _ tally: inout Tally, _ random: inout SeededGenerator
   ) throws {

@@ -65,7 +65,7 @@ import Testing
         try #require(try storage.value(.format, in: transaction))
           .withUnsafeBytes { try StoredFormat(decoding: $0) }
       }
-      #expect(format.minimumReader == StoredFormat.withSearch)
+      #expect(format.minimumReader == StoredFormat.withPendingWords)
     }
   }
 

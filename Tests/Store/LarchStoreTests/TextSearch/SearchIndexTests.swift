@@ -121,7 +121,7 @@ import Testing
       var cursor = try LMDBCursor(tree.index.database, in: tree.transaction)
       var entry = try cursor.first()
       while let here = entry {
-        if here.key[0] == SearchKey.totals {
+        if here.key[0] == SearchKey.totals || here.key[0] == SearchKey.pending {
           entry = try cursor.next()
           continue
         }

@@ -1,0 +1,98 @@
+/// The pending entries of a search, in the order of records: what was saved record by record, and is not merged into
+/// blocks yet.
+///
+/// They are read once, when something asks for them first, and stay where they are in the file. So a list is valid
+/// until the next change of its tree.
+final class PendingList {
+  private var entries: [PendingEntry]?
+  /// What was found, by the word or the beginning.
+  private var known: [[UInt8]: [SearchChange]] = [:]
+  /// The bytes of the entries, if they were copied.
+  private var copy = ByteBuffer(capacity: 0)
+
+  /// Reads the entries again when they are asked for.
+  func forget() {
+    entries = nil
+    known = [:]
+  }
+
+  func entries(_ tree: SearchTree) throws -> [PendingEntry] {
+    if let entries { return entries }
+    var found: [PendingEntry] = []
+    try PendingList.forEach(tree) { found.append(try PendingEntry($0, $1)) }
+    entries = found
+    return found
+  }
+
+  /// A list that stays valid while its tree changes.
+  static func copied(_ tree: SearchTree) throws -> PendingList {
+    let list = PendingList()
+    var places: [(number: UInt64, bytes: Range<Int>)] = []
+    try forEach(tree) { number, bytes in
+      let start = list.copy.count
+      list.copy.append(bytes)
+      places.append((number, start..<list.copy.count))
+    }
+    list.entries = try places.map { number, bytes in
+      try PendingEntry(number, list.copy.bytes(at: bytes.lowerBound, count: bytes.count))
+    }
+    return list
+  }
+
+  /// Visits the stored entries.
+  static func forEach(
+    _ tree: SearchTree, _ body: (_ number: UInt64, _ bytes: UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    var cursor = try LMDBCursor(tree.index.database, in: tree.transaction)
+    var entry = try withUnsafeBytes(of: SearchKey.pending) { try cursor.seek(atOrAfter: $0) }
+    while let here = entry, here.key[0] == SearchKey.pending {
+      let rest = UnsafeRawBufferPointer(rebasing: here.key.dropFirst())
+      guard let number = SearchKey.number(in: rest, base: tree.base) else {
+        throw SearchBytes.damaged
+      }
+      try body(number, here.value)
+      entry = try cursor.next()
+    }
+  }
+
+  /// The changes of a word, or of all words with a beginning, in the order of words and records.
+  ///
+  /// - Parameter prefix: the beginning of keys of blocks: a word and a zero, or the beginning of words.
+  func changes(of prefix: UnsafeRawBufferPointer, _ tree: SearchTree) throws -> [SearchChange] {
+    let entries = try entries(tree)
+    if entries.isEmpty { return [] }
+    let key = [UInt8](prefix)
+    if let found = known[key] { return found }
+    let isWord = prefix.last == 0
+    let word = isWord ? UnsafeRawBufferPointer(rebasing: prefix.dropLast()) : prefix
+    var found: [SearchChange] = []
+    for entry in entries {
+      var place = try entry.place(atOrAfter: word)
+      while place < entry.count {
+        let here = try entry.word(place)
+        guard isWord ? here.equals(word) : here.starts(with: word) else { break }
+        found.append(try entry.change(place, tree.search))
+        place += 1
+      }
+    }
+    // Those of one word come in the order of records.
+    if !isWord { found.sort { $0.precedes($1.word, $1.number) } }
+    known[key] = found
+    return found
+  }
+}
+
+extension SearchTree {
+  /// The changes of a word, or of all words with a beginning, that the blocks do not have, in the order of words and
+  /// records. Lengths are never pending.
+  ///
+  /// - Parameter prefix: the beginning of keys of blocks; that of no word has all changes.
+  func changes(of prefix: UnsafeRawBufferPointer) throws -> [SearchChange] {
+    prefix.first == 0 ? [] : try pending.changes(of: prefix, self)
+  }
+
+  /// How many more postings there are than the blocks of these keys tell.
+  func difference(of prefix: UnsafeRawBufferPointer) throws -> Int {
+    try changes(of: prefix).reduce(0) { $0 + $1.difference }
+  }
+}

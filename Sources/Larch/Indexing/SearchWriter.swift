@@ -1,0 +1,140 @@
+/// Writes changes of postings to the tree of a search.
+///
+/// Each word of a record lies on another page, so merging one record into blocks changes a page for nearly each word.
+/// Changes of few records are therefore put aside as pending entries, one for each record, and merged together with
+/// those of many others. Lengths and totals are merged at once.
+struct SearchWriter {
+  let tree: SearchTree
+  let idKind: RecordIDKind
+  /// How many changes may wait; nil if none may.
+  let limits: SearchLimits?
+
+  /// - Parameter entries: sorted; their keys have a word and a number.
+  func write(_ entries: borrowing PendingEntries) throws {
+    if let limits, let changes = try changes(in: entries, limits) {
+      let isFewer = try mergeLengths(entries)
+      for (number, changes) in changes.sorted(by: { $0.key < $1.key }) {
+        try add(changes, of: number)
+      }
+      // A search without records is an empty tree.
+      if isFewer, try tree.totals().records == 0 { try mergeAll(PendingEntries()) }
+    } else {
+      try mergeAll(entries)
+    }
+  }
+
+  // MARK: Pending entries
+
+  /// The changes by record; nil if they are too many, with those that wait already.
+  private func changes(
+    in entries: borrowing PendingEntries, _ limits: SearchLimits
+  ) throws -> [UInt64: [SearchChange]]? {
+    var size = entries.byteCount
+    if size > limits.bytes { return nil }
+    var changes: [UInt64: [SearchChange]] = [:]
+    var isTooMuch = false
+    try entries.forEachKey { key, before, posting in
+      if isTooMuch { return }
+      let (word, number) = try parts(of: key)
+      if word.isEmpty { return }
+      switch (before, posting) {
+      case (nil, nil): return
+      case (let before?, let posting?) where before.equals(posting): return
+      default: break
+      }
+      changes[number, default: []].append(
+        SearchChange(word: word, number: number, was: before != nil, posting: posting))
+      isTooMuch = changes.count > limits.records
+    }
+    if isTooMuch { return nil }
+    if changes.isEmpty { return changes }
+    var count = changes.count
+    try PendingList.forEach(tree) { number, bytes in
+      size += bytes.count
+      if changes[number] == nil { count += 1 }
+    }
+    return count > limits.records || size > limits.bytes ? nil : changes
+  }
+
+  /// Adds to the pending entry of a record.
+  private func add(_ changes: [SearchChange], of number: UInt64) throws {
+    var key = ByteBuffer(capacity: 16)
+    makeKey(number, &key)
+    var all = changes
+    let database = tree.index.database
+    if let stored = try database.get(key.bytes, in: tree.transaction) {
+      all = try PendingEntry(number, stored).merged(with: changes, tree.search)
+    }
+    if all.isEmpty {
+      _ = try database.delete(key.bytes, in: tree.transaction)
+      return
+    }
+    var value = ByteBuffer(capacity: 2048)
+    PendingEntry.write(all, to: &value)
+    try database.put(key.bytes, value.bytes, in: tree.transaction)
+  }
+
+  private func makeKey(_ number: UInt64, _ key: inout ByteBuffer) {
+    key.removeAll()
+    key.append(SearchKey.pending)
+    SearchKey.append(number, base: tree.base, to: &key)
+  }
+
+  // MARK: Blocks
+
+  /// - Returns: whether a record is gone.
+  private func mergeLengths(_ entries: borrowing PendingEntries) throws -> Bool {
+    var merger = try SearchMerger(tree.index, idKind, in: tree.transaction)
+    var isEnded = false
+    var isFewer = false
+    // The word without bytes comes first.
+    try entries.forEachKey { key, _, posting in
+      if isEnded { return }
+      let (word, number) = try parts(of: key)
+      isEnded = !word.isEmpty
+      if isEnded { return }
+      try merger.merge(word, number, posting)
+      if posting == nil { isFewer = true }
+    }
+    try merger.finish()
+    return isFewer
+  }
+
+  /// Merges the changes and everything that waits, in one pass.
+  private func mergeAll(_ entries: borrowing PendingEntries) throws {
+    let list = try PendingList.copied(tree)
+    let waiting = try list.changes(of: UnsafeRawBufferPointer(start: nil, count: 0), tree)
+    var merger = try SearchMerger(tree.index, idKind, in: tree.transaction)
+    var next = 0
+    try entries.forEachKey { key, _, posting in
+      let (word, number) = try parts(of: key)
+      while next < waiting.count, waiting[next].precedes(word, number) {
+        try merger.merge(waiting[next].word, waiting[next].number, waiting[next].posting)
+        next += 1
+      }
+      // What the record has now counts.
+      if next < waiting.count, waiting[next].number == number, waiting[next].word.equals(word) {
+        next += 1
+      }
+      try merger.merge(word, number, posting)
+    }
+    while next < waiting.count {
+      try merger.merge(waiting[next].word, waiting[next].number, waiting[next].posting)
+      next += 1
+    }
+    try merger.finish()
+    var key = ByteBuffer(capacity: 16)
+    for entry in try list.entries(tree) {
+      makeKey(entry.number, &key)
+      _ = try tree.index.database.delete(key.bytes, in: tree.transaction)
+    }
+  }
+
+  private func parts(
+    of key: UnsafeRawBufferPointer
+  ) throws -> (word: UnsafeRawBufferPointer, number: UInt64) {
+    // `PendingWords` made the keys.
+    guard let parts = SearchKey.parts(of: key, base: tree.base) else { throw SearchBytes.damaged }
+    return parts
+  }
+}
