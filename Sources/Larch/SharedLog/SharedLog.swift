@@ -94,6 +94,14 @@ package protocol SharedLog: AnyObject, Sendable {
 extension SharedLog {
   package var failoverRisk: String? { nil }
   package func expectAnswers(within seconds: Double?) {}
+
+  /// The error of who needs a log that was never begun.
+  package var nothingThere: LarchError {
+    LarchError(
+      .logNotFound,
+      "The server has no store under this name. Check the name (`larch server list`), the database and the schema; or open the store that it is for with `mirror:` first."
+    ) { $0.detail = name }
+  }
 }
 
 /// Who appends to a log.

@@ -132,7 +132,7 @@ package final class TablesFeed {
         ) { $0.path = store.path }
       }
       if case .diverged = try log.tail(after: place, limit: 0) {
-        if try log.head() == nil { throw FollowedCopy.nothingThere(log.name) }
+        if try log.head() == nil { throw log.nothingThere }
         throw LarchError(
           .unavailable, "The copy does not match the log any more and is being replaced; retry."
         ) { $0.path = store.path }

@@ -157,4 +157,38 @@ struct MirrorTests {
       }
     }
   }
+
+  @Test("A wrong log leaves the store a writer, or lets it be one again", arguments: [false, true])
+  func wrongLog(isFolded: Bool) async throws {
+    let (right, wrong) = (MemoryServer(), MemoryServer())
+    try await withMirrored(wrong) { other, _ in
+      for number in 0..<30 { try other.saveAll([Shop(name: "other \(number)")]) }
+      try await other.mirror?.settled()
+      // Then nobody can say whether the log ever had what this store has shipped.
+      if isFolded { _ = try MemoryLog(wrong).everything() }
+      let before = try MemoryLog(wrong).head()
+      try await withMirrored(right) { store, path in
+        try store.saveAll([Shop(name: "a")])
+        try await store.mirror?.settled()
+        // As `larch mirror` with another name, while the program works.
+        let mistaken = MirrorShipper(store.environment, wrong.serverLog) { _ in }
+        mistaken.start()
+        while true {
+          if case .stopped(let error) = try mistaken.status().activity {
+            #expect(error.code == .diverged)
+            break
+          }
+          try await Task.sleep(for: .milliseconds(5))
+        }
+        mistaken.end()
+        while try store.environment.outboxHeader()?.role != .writer {
+          try await Task.sleep(for: .milliseconds(20))
+        }
+        try store.saveAll([Shop(name: "b")])
+        try await store.mirror?.settled()
+        #expect(try MemoryLog(right).everything() == store.everyPair())
+        #expect(try MemoryLog(wrong).head() == before)
+      }
+    }
+  }
 }

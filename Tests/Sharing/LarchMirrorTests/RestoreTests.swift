@@ -114,6 +114,26 @@ struct RestoreTests {
     #expect(try MemoryLog(mirrored.server).everything() == successor.everyPair())
   }
 
+  @Test("A store that takes over is the writer before it has written anything")
+  func takeOverDecides() async throws {
+    let mirrored = try await Mirrored(seed: 18, rounds: 5)
+    defer { mirrored.end() }
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    try await Store.takeOver(mirrored.server.serverLog, to: path)
+    try mirrored.store.saveAll([Shop(name: "too late")])
+    await #expect(throws: LarchError.self) { try await mirrored.store.mirror?.settled() }
+    #expect(
+      caught { try mirrored.store.saveAll([Shop(name: "refused")]) }?.code == .diverged)
+    let successor = try Store(
+      at: path, mirror: mirrored.server.serverLog, for: Shop.self, Order.self, Label.self,
+      options: .quick)
+    defer { successor.close() }
+    try successor.saveAll([Shop(name: "of the successor")])
+    try await successor.mirror?.settled()
+    #expect(try MemoryLog(mirrored.server).everything() == successor.everyPair())
+  }
+
   @Test("A store with commits that no server has is not replaced", arguments: [false, true])
   func unshipped(takesOver: Bool) async throws {
     let mirrored = try await Mirrored(seed: 15, rounds: 5)

@@ -128,6 +128,14 @@ extension LMDBEnvironment {
     }
   }
 
+  /// Makes a copy the writer of its log, with the entry that took the next place there.
+  func becomeWriter(with entry: LogEntry) throws {
+    try apply([entry])
+    try setOutboxRole(.writer)
+    // These two commits are not flushed by themselves.
+    try sync()
+  }
+
   private func diverged(_ entry: LogEntry) -> LarchError {
     LarchError(
       .diverged,

@@ -29,12 +29,4 @@ extension LMDBEnvironment {
       "The file is a copy of a shared store; open it with `Store(sharing:copy:for:)`, or choose another path for the copy."
     ) { $0.path = path }
   }
-
-  /// Makes a copy the writer of its log, with the entry that took the next place there.
-  func becomeWriter(with entry: LogEntry) throws {
-    try apply([entry])
-    try setOutboxRole(.writer)
-    // These two commits are not flushed by themselves.
-    try sync()
-  }
 }

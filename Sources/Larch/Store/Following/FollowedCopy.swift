@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// Makes copies of the store that a log is of.
-package enum FollowedCopy {
+enum FollowedCopy {
   /// Makes the copy if there is no file at the path. Nobody sees half of it.
   static func makeIfMissing(
     at path: String, from serverLog: ServerLog, _ options: Store.Options
@@ -36,7 +36,7 @@ package enum FollowedCopy {
     role: OutboxRole = .follower, isComplete: Bool = true,
     isStopped: @escaping () -> Bool = { false }
   ) throws -> LogPlace {
-    guard let head = try log.head() else { throw nothingThere(log.name) }
+    guard let head = try log.head() else { throw log.nothingThere }
     if role == .shared, head.use != .shared { throw CopyMaker.isMirrored(log.name, path) }
     let file = try StateFile(at: path)
     defer { file.discard() }
@@ -71,13 +71,6 @@ package enum FollowedCopy {
       places += entries.map(\.place)
     }
     return places
-  }
-
-  package static func nothingThere(_ name: String) -> LarchError {
-    LarchError(
-      .logNotFound,
-      "The server has no store under this name. Check the name (`larch server list`), the database and the schema; or open the store that it is for with `mirror:` first."
-    ) { $0.detail = name }
   }
 }
 

@@ -11,7 +11,7 @@ extension FollowingWork {
       state.questions = made
       return made
     }
-    guard let head = try client.head() else { throw FollowedCopy.nothingThere(serverLog.name) }
+    guard let head = try client.head() else { throw client.nothingThere }
     state.withLock { state in
       state.status.lastContact = Date()
       state.status.newestPosition = max(state.status.newestPosition ?? 0, head.newest.position)

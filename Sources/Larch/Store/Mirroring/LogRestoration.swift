@@ -40,7 +40,7 @@ struct LogRestoration {
   }
 
   private static func head(of log: any SharedLog) throws -> LogHead {
-    guard let head = try log.head() else { throw FollowedCopy.nothingThere(log.name) }
+    guard let head = try log.head() else { throw log.nothingThere }
     return head
   }
 
@@ -112,7 +112,10 @@ struct LogRestoration {
     var time = head.foldedTime
     while true {
       let entries = try next(after: place)
-      guard !entries.isEmpty else { break }
+      guard !entries.isEmpty else {
+        if try !continuing || takePlace(after: place, environment) { break }
+        continue
+      }
       place = try environment.apply(entries)
       commits += entries.count
       time = entries.last?.time ?? time
@@ -121,14 +124,22 @@ struct LogRestoration {
     if case .position(let wanted) = point, place.position != wanted {
       throw outside(try Self.head(of: log))
     }
-    if continuing {
-      try environment.setOutboxRole(.writer)
-    } else {
-      try environment.endOutbox()
-    }
+    if !continuing { try environment.endOutbox() }
     try environment.sync()
     return Store.RestoredCommit(
       position: place.position, time: Date(timeIntervalSince1970: time))
+  }
+
+  /// Takes the next place in the log, with an entry that changes nothing: the store that shipped to it until now does
+  /// not get the place any more.
+  ///
+  /// - Returns: false if it was faster, and has appended once more.
+  private func takePlace(after place: LogPlace, _ environment: LMDBEnvironment) throws -> Bool {
+    let entry = LogEntry(
+      after: place, random: .random(in: .min ... .max), changes: ChangeRecord.nothing)
+    guard try log.append([entry], mayBeThere: false) else { return false }
+    try environment.becomeWriter(with: entry)
+    return true
   }
 
   /// The next entries up to the point; none at the end.

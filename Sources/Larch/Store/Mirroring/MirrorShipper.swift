@@ -234,7 +234,10 @@ extension MirrorShipper {
     {
       lastTrim = now
       locked { mustTrim = false }
-      if try environment.outboxHeader()?.shipped != place {
+      let header = try environment.outboxHeader()
+      // Another program has shipped the store to another log, which says that it is not the writer.
+      if header?.role == .superseded { known = nil }
+      if header?.shipped != place {
         try environment.trimOutbox(through: place)
         lastTransaction = try newestTransaction()
       }
@@ -259,13 +262,20 @@ extension MirrorShipper {
     }
     if header.isRestored, newest != nil { throw restored }
     guard let newest, !header.needsFirstCopy else {
-      guard newest.map({ $0.token.random == header.random || $0 == header.place }) ?? true else {
-        throw notOurs
+      // A process that was killed after the first copy and before the file said so leaves the place at which the
+      // outbox began, or a later one of this writer.
+      let isOurs = { (place: LogPlace) in
+        place.token.random == header.random || place == header.place || place == header.shipped
       }
+      guard newest.map(isOurs) ?? true else { throw notOurs }
       try copy(to: log, expecting: newest)
       return known
     }
-    if newest == header.place || newest == header.shipped { return newest }
+    if newest == header.place || newest == header.shipped {
+      // Nobody continues the log of this store: it was shipped to another one by mistake.
+      if header.role == .superseded { try environment.setOutboxRole(.writer) }
+      return newest
+    }
     if newest.position > header.shipped.position, newest.position < header.place.position {
       let entries = try environment.outboxEntries(after: newest.position - 1, limit: 1)
       switch entries {
@@ -276,6 +286,8 @@ extension MirrorShipper {
       }
     }
     guard newest.token.random == header.random, newest.position < header.shipped.position else {
+      // Only a log that had what this store has shipped can be continued by another one.
+      if case .diverged = try log.tail(after: header.shipped, limit: 0) { throw notOurs }
       try environment.setOutboxRole(.superseded)
       throw superseded
     }
@@ -311,7 +323,7 @@ extension MirrorShipper {
 
   private var notOurs: LarchError {
     diverged(
-      "The log has the commits of another store. If the file of that one was lost, take its place: `Store.takeOver`, `larch restore … --take-over`. Else choose another name for this one's log (`--name`). `mirror.startOver()`, `larch mirror … --replace`, deletes what the log has."
+      "The log has commits that this store does not have: those of another store, or of this one before its mirror was ended. Check the address and the name (`--name`). `mirror.startOver()`, `larch mirror … --replace`, puts this store in their place. If the file that wrote them was lost, take its place with a new one: `Store.takeOver`, `larch restore … --take-over`."
     )
   }
 
