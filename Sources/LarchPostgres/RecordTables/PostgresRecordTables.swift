@@ -10,8 +10,8 @@ package import LarchInspection
 /// collection is where.
 ///
 /// Everything else in the schema belongs to whoever made it: only what is noted in `larch_tables` is ever
-/// changed, and tables of another store are refused. When the fields of a collection change, its view is made again, and views that others have made
-/// of it are dropped with it.
+/// changed, and tables of another store are refused. When the fields of a collection change, its view is made
+/// again, and views that others have made of it are dropped with it.
 package final class PostgresRecordTables: RecordTables {
   private let server: PostgresLog
   private let names: PostgresTables

@@ -167,7 +167,7 @@ struct RestoreTests {
     }
   }
 
-  @Test("The log of a store that is restored in place keeps its commits until it is told otherwise")
+  @Test("Restoring a store in place leaves its log alone until startOver")
   func restoredInPlace() async throws {
     let mirrored = try await Mirrored(seed: 16, rounds: 20)
     defer { mirrored.end() }

@@ -129,7 +129,7 @@ struct MirrorCommandTests {
     #expect(ended.code == 2 && ended.errors.contains("was restored"), "\(ended)")
   }
 
-  @Test("A name that the server does not have is told, and which names it has")
+  @Test("A wrong name is an error that says how to list the right ones")
   func names() throws {
     let setting = try Setting()
     defer { ScratchFile.remove(setting.path) }

@@ -129,15 +129,19 @@ extension MirrorShipper {
 
   /// The newest transaction of the file, which may be another one than at the last call.
   private func newestTransaction() throws -> UInt64 {
-    while true {
-      let reader = try environment.beginRead(at: CodePlace())
-      let id = reader.transaction.id
-      let isReplaced = id != lastTransaction && environment.isReplaced(in: reader)
-      environment.endRead(reader)
-      guard isReplaced else { return id }
-      try environment.followReplacement()
-      _ = signal.watch(environment.path)
-    }
+    let (id, isReplaced) = try newestState()
+    guard isReplaced else { return id }
+    try environment.followReplacement()
+    _ = signal.watch(environment.path)
+    // Not asked again: a file may keep the mark of a replacement that could not be completed.
+    return try newestState().id
+  }
+
+  private func newestState() throws -> (id: UInt64, isReplaced: Bool) {
+    let reader = try environment.beginRead(at: CodePlace())
+    defer { environment.endRead(reader) }
+    let id = reader.transaction.id
+    return (id, id != lastTransaction && environment.isReplaced(in: reader))
   }
 
   /// Whether the mirror has stopped for good is decided by the kind of the error.
