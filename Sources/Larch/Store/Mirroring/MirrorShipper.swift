@@ -189,7 +189,9 @@ extension MirrorShipper {
     let log = try connected()
     if startsOver {
       let head = try log.head()
-      if try head?.use == .shared || environment.outboxHeader()?.role == .shared { throw isShared }
+      if try head?.use == .shared || environment.outboxHeader()?.role == .shared {
+        throw refused(.shared)
+      }
       try environment.setOutboxRole(.writer)
       try copy(to: log, expecting: head?.newest)
       locked { mustStartOver = false }
@@ -262,16 +264,16 @@ extension MirrorShipper {
     }
     if head?.use == .shared {
       if !header.needsFirstCopy { try environment.setOutboxRole(.superseded) }
-      throw isShared
+      throw refused(.shared)
     }
-    if header.isRestored, newest != nil { throw restored }
+    if header.isRestored, newest != nil { throw refused(.restored) }
     guard let newest, !header.needsFirstCopy else {
       // A process that was killed after the first copy and before the file said so leaves the place at which the
       // outbox began, or a later one of this writer.
       let isOurs = { (place: LogPlace) in
         place.token.random == header.random || place == header.place || place == header.shipped
       }
-      guard newest.map(isOurs) ?? true else { throw notOurs }
+      guard newest.map(isOurs) ?? true else { throw refused(.foreign) }
       try copy(to: log, expecting: newest)
       return known
     }
@@ -291,9 +293,9 @@ extension MirrorShipper {
     }
     guard newest.token.random == header.random, newest.position < header.shipped.position else {
       // Only a log that had what this store has shipped can be continued by another one.
-      if case .diverged = try log.tail(after: header.shipped, limit: 0) { throw notOurs }
+      if case .diverged = try log.tail(after: header.shipped, limit: 0) { throw refused(.foreign) }
       try environment.setOutboxRole(.superseded)
-      throw superseded
+      throw refused(.superseded)
     }
     tell(
       LogMessage(
@@ -307,35 +309,8 @@ extension MirrorShipper {
     return known
   }
 
-  private var superseded: LarchError {
-    diverged(
-      "Another store continues the log: a follower was promoted, or a copy was restored. Open that one; commits that were not shipped are in this file."
-    )
-  }
-
-  private var restored: LarchError {
-    diverged(
-      "The store was restored, and its log has the commits of the time before. To keep them, mirror the store to another log; `mirror.startOver()`, `larch mirror … --replace`, puts the restored state in their place."
-    )
-  }
-
-  private var isShared: LarchError {
-    diverged(
-      "The log is that of a shared store, to which all its copies write. Open the store with `Store(sharing:copy:for:)`, or choose another name for this one's log (`--name`)."
-    )
-  }
-
-  private var notOurs: LarchError {
-    diverged(
-      "The log has commits that this store does not have: those of another store, or of this one before its mirror was ended. Check the address and the name (`--name`). `mirror.startOver()`, `larch mirror … --replace`, puts this store in their place. If the file that wrote them was lost, take its place with a new one: `Store.takeOver`, `larch restore … --take-over`."
-    )
-  }
-
-  private func diverged(_ message: StaticString) -> LarchError {
-    LarchError(.diverged, message) {
-      $0.path = environment.path
-      $0.detail = server.name
-    }
+  private func refused(_ refusal: MirrorRefusal) -> LarchError {
+    refusal.error(environment.path, server.name)
   }
 
   // MARK: The whole store

@@ -1,0 +1,31 @@
+/// Why a store does not ship to a log: the two do not have the same past.
+enum MirrorRefusal {
+  /// Another store continues the log.
+  case superseded
+  /// The file was replaced by a restored one.
+  case restored
+  /// All copies of a shared store write to the log.
+  case shared
+  /// The log has commits that the store never had.
+  case foreign
+
+  func error(_ path: String, _ log: String) -> LarchError {
+    LarchError(.diverged, message) {
+      $0.path = path
+      $0.detail = log
+    }
+  }
+
+  private var message: StaticString {
+    switch self {
+    case .superseded:
+      "Another store continues the log: a follower was promoted, or a copy was restored. Open that one; commits that were not shipped are in this file."
+    case .restored:
+      "The store was restored, and its log has the commits of the time before. To keep them, mirror the store to another log; `mirror.startOver()`, `larch mirror … --replace`, puts the restored state in their place."
+    case .shared:
+      "The log is that of a shared store, to which all its copies write. Open the store with `Store(sharing:copy:for:)`, or choose another name for this one's log (`--name`)."
+    case .foreign:
+      "The log has commits that this store does not have: those of another store, or of this one before its mirror was ended. Check the address and the name (`--name`). `mirror.startOver()`, `larch mirror … --replace`, puts this store in their place. If the file that wrote them was lost, take its place with a new one: `Store.takeOver`, `larch restore … --take-over`."
+    }
+  }
+}
