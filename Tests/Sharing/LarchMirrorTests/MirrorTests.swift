@@ -158,7 +158,9 @@ struct MirrorTests {
     }
   }
 
-  @Test("A wrong log leaves the store a writer, or lets it be one again", arguments: [false, true])
+  @Test(
+    "A wrong log leaves the store a writer, or lets it be one again", .timeLimit(.minutes(1)),
+    arguments: [false, true])
   func wrongLog(isFolded: Bool) async throws {
     let (right, wrong) = (MemoryServer(), MemoryServer())
     try await withMirrored(wrong) { other, _ in
