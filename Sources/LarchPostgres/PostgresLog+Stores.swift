@@ -6,8 +6,8 @@ package struct StoreOnServer: Equatable, Sendable {
   package let use: LogUse
   /// The commits that it can be restored to.
   package let positions: ClosedRange<UInt64>
-  /// When the newest one came, in seconds since 1970 by the clock of the server.
-  package let time: Double
+  /// When the oldest and the newest one came, in seconds since 1970 by the clock of the server.
+  package let times: ClosedRange<Double>
 }
 
 extension PostgresLog {
@@ -18,8 +18,11 @@ extension PostgresLog {
     try call { connection in
       let rows = try connection.runOnTables(
         """
-        SELECT s.name, s.shared, s.folded, n.position, extract(epoch FROM n.at)::float8
-        FROM \(tables("store")) s CROSS JOIN LATERAL (
+        SELECT s.name, s.shared, s.folded, n.position, extract(epoch FROM f.at)::float8,
+          extract(epoch FROM n.at)::float8
+        FROM \(tables("store")) s
+        JOIN \(tables("log")) f ON f.era = s.era AND f.position = s.folded AND f.part = 0
+        CROSS JOIN LATERAL (
           SELECT * FROM \(tables("log")) WHERE era = s.era AND part = 0 ORDER BY position DESC LIMIT 1
         ) n WHERE s.ended IS NULL ORDER BY s.name
         """, [])
@@ -29,9 +32,10 @@ extension PostgresLog {
         guard folded <= newest else {
           throw damage("The newest entry of the log is before its state.")
         }
+        let (oldest, latest) = (try rows.double(row, 4), try rows.double(row, 5))
         return StoreOnServer(
           name: try rows.text(row, 0), use: try rows.bool(row, 1) ? .shared : .mirrored,
-          positions: folded...newest, time: try rows.double(row, 4))
+          positions: folded...newest, times: oldest...max(oldest, latest))
       }
     }
   }

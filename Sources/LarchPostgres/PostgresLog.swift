@@ -19,19 +19,20 @@ package final class PostgresLog: SharedLog {
 
   /// Connects when it is first used.
   ///
+  /// - Parameter store: the name of the store; nil for work on all that the server has.
   /// - Throws: `LarchError` with the codes `.missingLibrary`, `.invalidAddress`, `.unavailable`.
-  package init(_ text: String, store: String, _ options: PostgresOptions) throws {
-    guard !store.isEmpty, store.utf8.count <= 200, !store.contains("\0") else {
+  package init(_ text: String, store: String?, _ options: PostgresOptions) throws {
+    if let store, store.isEmpty || store.utf8.count > 200 || store.contains("\0") {
       throw LarchError(
         .invalidAddress,
         "The name of a store on a server has 1 to 200 bytes, of which none is zero.")
     }
     pq = try LibPQ.shared()
     address = try PostgresAddress(text, pq)
-    self.store = store
+    self.store = store ?? ""
     self.options = options.usable
     tables = PostgresTables(schema: options.schema)
-    name = "\(address.name), store \(store)"
+    name = address.name + (store.map { ", store \($0)" } ?? "")
     pool = .shared(
       PostgresPool.Key(
         address: address.identity, connectTimeout: self.options.connectTimeout,

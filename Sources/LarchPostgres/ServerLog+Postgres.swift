@@ -49,7 +49,7 @@ extension ServerLog {
     _ address: String, for user: String? = nil, readsOnly: Bool = false,
     options: PostgresOptions = PostgresOptions()
   ) throws {
-    let log = try PostgresLog(address, store: "none", options)
+    let log = try PostgresLog(address, store: nil, options)
     defer { log.close() }
     try log.prepare(for: user, readsOnly: readsOnly)
   }
@@ -58,7 +58,7 @@ extension ServerLog {
   package static func storesOnPostgres(
     _ address: String, options: PostgresOptions = PostgresOptions()
   ) throws -> [StoreOnServer] {
-    let log = try PostgresLog(address, store: "none", options)
+    let log = try PostgresLog(address, store: nil, options)
     defer { log.close() }
     return try log.stores()
   }

@@ -53,6 +53,8 @@ extension LogMessage.Event {
   // Servers
   /// The mirror of a store cannot reach its server, or has stopped.
   public static let mirrorFailed = Self(rawValue: "mirror_failed")
+  /// A shared store was begun: the server had no log under its name.
+  public static let logBegun = Self(rawValue: "log_begun")
   /// The whole store is sent to its log.
   public static let mirrorCopying = Self(rawValue: "mirror_copying")
 

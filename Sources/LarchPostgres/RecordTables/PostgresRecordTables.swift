@@ -38,7 +38,7 @@ package final class PostgresRecordTables: RecordTables {
         .invalidAddress, "The schema has the logs of stores; name another one for the tables."
       ) { $0.detail = schema }
     }
-    server = try PostgresLog(address, store: "tables", options)
+    server = try PostgresLog(address, store: nil, options)
     names = PostgresTables(schema: schema)
     source = "\(options.schema)/\(store)"
   }

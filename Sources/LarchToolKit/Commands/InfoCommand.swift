@@ -84,6 +84,7 @@ private struct Findings {
         "server log",
         "\(server.role.text) at commit \(Amount.count(Int(clamping: server.place.position)))\(waiting(server))"
       )
+      if let log = server.log { add("", "\(log)") }
     }
     add(
       "readers",
@@ -171,7 +172,7 @@ private struct Findings {
           "role": .string($0.role.name), "commit": .int(Int(clamping: $0.place.position)),
           "waiting": .int(Int(clamping: $0.place.position - $0.shipped.position)),
           "waitingBytes": .int(Int(clamping: $0.bytes)), "needsFirstCopy": .bool($0.needsFirstCopy),
-          "isRestored": .bool($0.isRestored),
+          "isRestored": .bool($0.isRestored), "log": $0.log.map { .string($0) } ?? .null,
         ]
       } ?? .null,
       "readerSlots": .int(space.readerSlots),

@@ -9,7 +9,9 @@ struct MirrorCommand: Command {
   static let discussion = """
     The first time, the whole store is sent. From then on the file keeps what PostgreSQL does not have
     yet, whoever writes to it. Other programs may have the store open. Ctrl-C ends the command; what
-    waits then is shipped the next time. --end ends the mirror, and deletes what waits.
+    waits then is shipped the next time. The file keeps the name of the log: `larch info` shows it, and \
+    another log is refused, unless --replace moves the mirror there. --end ends the mirror, and deletes \
+    what waits.
 
     Leave the password out of URL, where other users of the machine can see it: libpq takes it from \
     PGPASSWORD, PGPASSFILE or ~/.pgpass.
@@ -26,7 +28,8 @@ struct MirrorCommand: Command {
     "--once", "end when everything is shipped, or when the server cannot be reached for 10 seconds")
   private static let replace = Flag(
     "--replace",
-    "replace what PostgreSQL has under this name, whatever that is; after a restoration too")
+    "put this store in place of whatever PostgreSQL has under this name: after a restoration, or to move the mirror there"
+  )
   private static let end = Flag("--end", "end the mirror of the store")
   static let operands = [Operand.store, url]
   static let options: [any OptionDeclaration] = [
@@ -71,9 +74,7 @@ struct MirrorCommand: Command {
     let store = try StoreFile.openToWrite(path)
     defer { store.close() }
     if isEnding {
-      try store.endMirror()
-      try console.print("\(path, .strong): the mirror was ended")
-      return .well
+      return try end(of: store, console)
     }
     Interruption.beginWatching()
     let isNew = try store.environment.outboxHeader() == nil
@@ -87,6 +88,26 @@ struct MirrorCommand: Command {
       if isNew, try store.mirror?.status.shipped == nil { try store.endMirror() }
       throw error
     }
+  }
+
+  private func end(of store: Store, _ console: Console) throws -> ExitCode {
+    let header = try store.environment.outboxHeader()
+    if let header, let other = header.log, !header.isKnown(in: log.name) {
+      throw LarchError(
+        .conflictingOptions,
+        "The mirror of the store is in another log, so it was not ended; give the address and the name of that one."
+      ) {
+        $0.path = path
+        $0.detail = other
+      }
+    }
+    try store.endMirror()
+    let dropped = (header?.place.position ?? 0) - (header?.shipped.position ?? 0)
+    let loss =
+      dropped == 0
+      ? "" : "; \(Amount.counted(Int(clamping: dropped), "commit")) had not been shipped"
+    try console.print("\(path, .strong): the mirror was ended\(loss)")
+    return .well
   }
 
   private func askServer() throws {

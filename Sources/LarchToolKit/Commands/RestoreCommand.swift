@@ -9,7 +9,7 @@ struct RestoreCommand: Command {
   static let discussion = """
     The store appears under its name when it is complete and checked. It has no mirror, unless \
     --take-over is given: then it takes the place of the store that shipped to the log, and that one is \
-    refused from then on. --points only shows which commits the log can restore.
+    refused from then on. `larch server list` shows which commits a log can restore.
     """
   private static let target = Operand("DEST", "the file to create", completion: .file)
   private static let position = Option<Int>(
@@ -20,13 +20,11 @@ struct RestoreCommand: Command {
     allowed: "a time in the form 2026-11-26T08:30:00Z"
   ) { RestoreCommand.date($0) != nil }
   private static let takeOver = Flag("--take-over", "let the restored store continue the log")
-  private static let points = Flag(
-    "--points", "show which commits the log has, and restore nothing")
-  private static let replace = Flag("--replace", "replace a file that exists")
+  private static let replace = Flag(
+    "--replace", "replace a file that exists; what only this file has is lost")
   static let operands = [target, MirrorCommand.url]
   static let options: [any OptionDeclaration] = [
-    MirrorCommand.logName, MirrorCommand.schema, position, time, takeOver, points, replace,
-    Flag.json,
+    MirrorCommand.logName, MirrorCommand.schema, position, time, takeOver, replace, Flag.json,
   ]
   static let examples = [
     Example("larch restore shop.larch postgres://db/larch", "Restore the newest commit"),
@@ -42,7 +40,6 @@ struct RestoreCommand: Command {
   private let log: ServerLog
   private let point: Store.RestorePoint
   private let takesOver: Bool
-  private let showsPoints: Bool
   private let isReplacing: Bool
   private let isJSON: Bool
 
@@ -50,7 +47,6 @@ struct RestoreCommand: Command {
     path = arguments[Self.target]
     log = MirrorCommand.log(arguments)
     takesOver = arguments[Self.takeOver]
-    showsPoints = arguments[Self.points]
     isReplacing = arguments[Self.replace]
     isJSON = arguments[.json]
     switch (arguments[Self.position], arguments[Self.time].flatMap(Self.date)) {
@@ -67,7 +63,6 @@ struct RestoreCommand: Command {
   private static func date(_ text: String) -> Date? { try? Date(text, strategy: .iso8601) }
 
   func run(_ console: Console) throws -> ExitCode {
-    if showsPoints { return try printPoints(console) }
     let restored: Store.RestoredCommit
     do {
       let progress = Progress("restoring", on: console)
@@ -89,22 +84,6 @@ struct RestoreCommand: Command {
         ])
     } else {
       try console.print("\(path, .strong): restored, as it was at commit \(position) of \(time)")
-    }
-    return .well
-  }
-
-  private func printPoints(_ console: Console) throws -> ExitCode {
-    let points = try Store.restorablePoints(in: log)
-    let (first, last) = (points.positions.lowerBound, points.positions.upperBound)
-    let (oldest, newest) = (points.oldest.formatted(.iso8601), points.newest.formatted(.iso8601))
-    if isJSON {
-      try console.print(
-        json: [
-          "first": .int(Int(clamping: first)), "last": .int(Int(clamping: last)),
-          "oldest": .string(oldest), "newest": .string(newest),
-        ])
-    } else {
-      try console.print("commits \(first) of \(oldest) to \(last) of \(newest)")
     }
     return .well
   }

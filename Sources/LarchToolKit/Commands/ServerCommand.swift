@@ -75,15 +75,17 @@ struct ServerCommand: Command {
   }
 
   private func list(_ stores: [StoreOnServer], _ console: Console) throws -> ExitCode {
-    func time(_ store: StoreOnServer) -> String {
-      Date(timeIntervalSince1970: store.time).formatted(.iso8601)
+    func time(_ seconds: Double) -> String {
+      Date(timeIntervalSince1970: seconds).formatted(.iso8601)
     }
     if isJSON {
       let found = stores.map { store -> JSON in
         [
           "name": .string(store.name), "use": .string(store.use.name),
           "first": .int(Int(clamping: store.positions.lowerBound)),
-          "last": .int(Int(clamping: store.positions.upperBound)), "newest": .string(time(store)),
+          "last": .int(Int(clamping: store.positions.upperBound)),
+          "oldest": .string(time(store.times.lowerBound)),
+          "newest": .string(time(store.times.upperBound)),
         ]
       }
       try console.print(json: .array(found))
@@ -94,13 +96,14 @@ struct ServerCommand: Command {
       return .well
     }
     var table = Table([
-      .init("store", .wrap), .init("use"), .init("first commit", isNumber: true),
-      .init("last commit", isNumber: true), .init("last commit at"),
+      .init("store", .wrap), .init("use"), .init("first commit", isNumber: true), .init("at"),
+      .init("last commit", isNumber: true), .init("at"),
     ])
     for store in stores {
       table.add([
-        "\(store.name, .strong)", "\(store.use.name)", "\(store.positions.lowerBound)",
-        "\(store.positions.upperBound)", "\(time(store))",
+        "\(store.name, .strong)", "\(store.use.name)",
+        "\(store.positions.lowerBound)", "\(time(store.times.lowerBound))",
+        "\(store.positions.upperBound)", "\(time(store.times.upperBound))",
       ])
     }
     try console.print(table)

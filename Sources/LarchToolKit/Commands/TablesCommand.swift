@@ -56,7 +56,9 @@ struct TablesCommand: Command {
   func run(_ console: Console) throws -> ExitCode {
     let tables = try PostgresRecordTables(url, of: name, schema: schema, options)
     defer { tables.close() }
-    let store = try open()
+    let messages = Locked<[LogMessage]>([])
+    let store = try open { message in messages.withLock { $0.append(message) } }
+    defer { show(messages, console) }
     defer { store.close() }
     let client = try log.open()
     defer { client.close() }
@@ -64,6 +66,7 @@ struct TablesCommand: Command {
     let feed = TablesFeed(store, client, into: tables)
     var patience = Patience()
     while !Interruption.isRequested {
+      show(messages, console)
       do {
         let step = try feed.step()
         patience = Patience()
@@ -90,12 +93,24 @@ struct TablesCommand: Command {
   }
 
   /// The copy, or the file of the writer.
-  private func open() throws -> Store {
+  private func open(tell: @escaping @Sendable (LogMessage) -> Void) throws -> Store {
     do {
-      return try Store(following: log, copy: path, types: [], options: Store.Options())
+      var options = Store.Options()
+      options.log = tell
+      // Whoever gave the wrong name sees that the copy was made again.
+      options.logLevel = .warning
+      return try Store(following: log, copy: path, types: [], options: options)
     } catch let error as LarchError where error.code == .unsuitableFile {
       return try StoreFile.open(path, follows: true)
     }
+  }
+
+  private func show(_ messages: Locked<[LogMessage]>, _ console: Console) {
+    let new = messages.withLock { messages in
+      defer { messages = [] }
+      return messages
+    }
+    for message in new { console.warn(Line("\(message)")) }
   }
 
   private func tell(_ step: TablesFeed.Step, _ console: Console) throws {

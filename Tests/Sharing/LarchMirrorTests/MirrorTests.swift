@@ -134,6 +134,64 @@ struct MirrorTests {
     }
   }
 
+  @Test("A wrong name does not move a mirror to a new log or to one that it had; `startOver` does")
+  func anotherLog() async throws {
+    let (first, second) = (MemoryServer(name: "first"), MemoryServer(name: "second"))
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    func mirrored<T>(
+      to server: MemoryServer, _ body: (Store, StoreMirror) async throws -> T
+    ) async throws -> T {
+      let store = try Store(
+        at: path, mirror: server.serverLog, for: Shop.self, Order.self, Label.self,
+        options: .quick)
+      defer { store.close() }
+      try store.saveAll([Shop(name: "\(store.fetch(Shop.all).count)")])
+      return try await body(store, try #require(store.mirror))
+    }
+    try await mirrored(to: first) { try await $1.settled() }
+    try await mirrored(to: second) { store, mirror in
+      let error = await #expect(throws: LarchError.self) { try await mirror.settled() }
+      #expect(error?.code == .diverged && error?.context.detail?.contains("to first") == true)
+      let untouched = try MemoryLog(second).head()
+      #expect(untouched == nil)
+    }
+    try await mirrored(to: first) { store, mirror in
+      try await mirror.settled()
+      #expect(try MemoryLog(first).everything() == store.everyPair())
+    }
+    try await mirrored(to: second) { store, mirror in
+      try mirror.startOver()
+      try await mirror.settled()
+      #expect(try MemoryLog(second).everything() == store.everyPair())
+    }
+    let head = try MemoryLog(first).head()
+    try await mirrored(to: first) { store, mirror in
+      let error = await #expect(throws: LarchError.self) { try await mirror.settled() }
+      #expect(error?.code == .diverged && error?.context.detail?.contains("to second") == true)
+      let untouched = try MemoryLog(first).head()
+      #expect(untouched == head)
+    }
+    try await mirrored(to: second) { try await $1.settled() }
+  }
+
+  @Test("A mirror goes on where its log is at another address")
+  func anotherAddress() async throws {
+    let server = MemoryServer(name: "old")
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    for name in ["old", "new"] {
+      let log = ServerLog(name: name) { MemoryLog(server) }
+      let store = try Store(
+        at: path, mirror: log, for: Shop.self, Order.self, Label.self, options: .quick)
+      defer { store.close() }
+      try store.saveAll([Shop(name: name)])
+      try await store.mirror?.settled()
+      #expect(try store.environment.outboxHeader()?.log == name)
+      #expect(try MemoryLog(server).everything() == store.everyPair())
+    }
+  }
+
   @Test("A log of another store is not touched")
   func foreign() async throws {
     let server = MemoryServer()

@@ -19,12 +19,16 @@ struct OutboxDamageTests {
     for number in 0..<3 { try writer.put("k\(number)", String(repeating: "v", count: 70_000)) }
   }
 
-  @Test("Each byte of the header is checked, and a write does not pass over damage")
-  func header() throws {
+  @Test(
+    "Each byte of the header is checked, and a write does not pass over damage",
+    arguments: [nil, "postgres://db/larch, store main"])
+  func header(log: String?) throws {
     defer { writer.close() }
+    try writer.changeOutbox { header, _, _, _ in header?.log = log }
+    #expect(try writer.outboxHeader()?.log == log)
     let key = [UInt8](repeating: 0, count: 12)
     let whole = try value(of: key)
-    #expect(whole.count == OutboxHeader.size)
+    #expect(whole.count == OutboxHeader.size + (log?.utf8.count ?? 0))
     for place in whole.indices {
       var bytes = whole
       bytes[place] ^= place % 2 == 0 ? 0x80 : 0x01
@@ -53,7 +57,7 @@ struct OutboxDamageTests {
     try writer.put("more", "2")
     #expect(try writer.waiting().count == 1)
     // Nobody but a newer Larch changes what that has made.
-    var newer: [UInt8] = [2, 0] + [UInt8](repeating: 7, count: 100)
+    var newer: [UInt8] = [UInt8(OutboxHeader.version) + 1, 0] + [UInt8](repeating: 7, count: 100)
     var sum = Checksum()
     newer.withUnsafeBytes { sum.add($0) }
     withUnsafeBytes(of: sum.value.littleEndian) { newer += $0 }

@@ -98,8 +98,6 @@ struct MirrorCommandTests {
     #expect(info.output.contains("it was restored"), "\(info)")
     let stopped = try setting.run("mirror", nil, "--once")
     #expect(stopped.code == 2 && stopped.errors.contains("--replace"), "\(stopped)")
-    let points = try setting.run("restore", nil, "--points")
-    #expect(points.output.hasPrefix("commits 1 of 20") && points.output.contains(" to 2 of 20"))
     #expect(try setting.run("mirror", nil, "--once", "--replace").code == 0)
     #expect(try setting.run("mirror", nil, "--once").code == 0)
     let other = ScratchFile.freshPath()
@@ -127,6 +125,53 @@ struct MirrorCommandTests {
     #expect(restored.code == 0, "\(restored)")
     let ended = mirror.result()
     #expect(ended.code == 2 && ended.errors.contains("was restored"), "\(ended)")
+  }
+
+  @Test("The file knows its log: a wrong name neither moves the mirror nor ends it")
+  func anotherName() throws {
+    let setting = try Setting()
+    defer { ScratchFile.remove(setting.path) }
+    #expect(try setting.run("mirror", nil, "--once").code == 0)
+    func run(_ name: String, _ options: String...) throws -> LarchCommand.Result {
+      try LarchCommand.run(["mirror", setting.path, setting.server.url, "--name", name] + options)
+    }
+    let other = freshName()
+    for options in [["--once"], ["--end"]] {
+      let refused = try run(other, options[0])
+      #expect(refused.code == 2 && refused.errors.contains("store \(setting.name)"), "\(refused)")
+    }
+    let stores = { try LarchCommand.run(["server", "list", setting.server.url]).output }
+    #expect(try !stores().contains(other))
+    func info() throws -> String { try LarchCommand.run(["info", setting.path]).output }
+    #expect(try info().contains("store \(setting.name)"))
+    try setting.save("second")
+    #expect(try run(other, "--once", "--replace").output.contains("2 of 2 commits shipped"))
+    #expect(try stores().contains(other))
+    #expect(try info().contains("store \(other)"))
+    try setting.save("third")
+    let ended = try run(other, "--end")
+    #expect(ended.output.contains("was ended; 1 commit had not been shipped"), "\(ended)")
+    #expect(try !setting.isMirrored)
+  }
+
+  @Test("Tables say that their copy was another store's, and was made again")
+  func anotherCopy() throws {
+    let (setting, other) = (try Setting(), try Setting())
+    let copy = ScratchFile.freshPath()
+    defer { [setting.path, other.path, copy].forEach(ScratchFile.remove) }
+    for setting in [setting, other] {
+      #expect(try setting.run("mirror", nil, "--once").code == 0)
+      let tables = try LarchCommand.run([
+        "tables", copy, setting.server.url, "--name", setting.name, "--into", freshName("t"),
+        "--once",
+      ])
+      #expect(tables.code == 0, "\(tables)")
+      #expect(tables.errors.contains("copied_anew") == (setting.name == other.name), "\(tables)")
+    }
+    let restored = try LarchCommand.run([
+      "restore", copy, other.server.url, "--name", other.name, "--replace",
+    ])
+    #expect(restored.code == 2 && restored.errors.contains("Delete the file"), "\(restored)")
   }
 
   @Test("A wrong name is an error that says how to list the right ones")

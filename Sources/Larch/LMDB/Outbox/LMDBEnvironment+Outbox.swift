@@ -161,11 +161,16 @@ extension LMDBEnvironment {
 
   /// Removes the entries up to a place, which the server has.
   ///
-  /// - Parameter isFirstCopy: whether it has them in a copy of all pairs, which was needed.
+  /// - Parameters:
+  ///   - log: the name of the log that has them; nil leaves what is known.
+  ///   - isFirstCopy: whether it has them in a copy of all pairs, which was needed.
   /// - Throws: `.diverged` if the store does not have that place.
-  package func trimOutbox(through place: LogPlace, isFirstCopy: Bool = false) throws {
+  package func trimOutbox(
+    through place: LogPlace, in log: String? = nil, isFirstCopy: Bool = false
+  ) throws {
     try changeOutbox { header, tree, transaction, write in
       guard var known = header else { return }
+      if let log { known.log = log }
       if isFirstCopy, place.position >= known.shipped.position {
         // Nothing that was not recorded came after the copy.
         known.needsFirstCopy = false

@@ -12,7 +12,8 @@ package enum OutboxRole: UInt8, Sendable {
 
 /// The first entry of the outbox: which store it is, and how far it is.
 package struct OutboxHeader: Equatable, Sendable {
-  package static let version: UInt16 = 1
+  /// The newest version, which has the name of the log. Without a name, the header has the first one.
+  package static let version: UInt16 = 2
 
   package var role: OutboxRole
   /// The same number in all copies of a store.
@@ -33,6 +34,11 @@ package struct OutboxHeader: Equatable, Sendable {
   /// The file was replaced by a restored one. What the server has is another state, which may be the only
   /// one of its kind: the mirror replaces it only when the program says so.
   package var isRestored = false
+  /// The name of the log on the server that has the commits of this store; nil as long as no log is known to have
+  /// them, and in a file of an older Larch.
+  package var log: String? {
+    didSet { log = log.map(Self.shortened) }
+  }
 
   /// The number of bytes of an identity.
   package static let identitySize = 16
@@ -59,12 +65,25 @@ extension OutboxHeader {
     return place != shipped || needsFirstCopy && !isRestored || isPaused
   }
 
+  /// The bytes of a header without the name of a log.
   static let size = 2 + 1 + 1 + identitySize + 8 + 2 * (8 + LogToken.size) + 8 + 4
+  /// As much of the name of a log is kept: an address may name many hosts, and each commit writes the header.
+  private static let nameLimit = 1000
+
+  /// Whether the file says that the log of this name has the commits.
+  package func isKnown(in name: String) -> Bool { log == Self.shortened(name) }
+
+  /// A name as it is kept.
+  private static func shortened(_ name: String) -> String {
+    name.utf8.count <= nameLimit
+      ? name : String(decoding: name.utf8.prefix(nameLimit), as: UTF8.self)
+  }
 
   /// The bytes, which end with a checksum of all before it.
   var encoded: [UInt8] {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(Self.size)
+    let name = log.map { Array($0.utf8) } ?? []
+    bytes.reserveCapacity(Self.size + name.count)
     func add<T: FixedWidthInteger>(_ number: T) {
       withUnsafeBytes(of: number.littleEndian) { bytes += $0 }
     }
@@ -72,7 +91,7 @@ extension OutboxHeader {
       add(place.position)
       bytes += place.token.bytes
     }
-    add(Self.version)
+    add(log == nil ? 1 : Self.version)
     add(role.rawValue)
     add(UInt8((needsFirstCopy ? 1 : 0) | (isPaused ? 2 : 0) | (isRestored ? 4 : 0)))
     bytes += identity
@@ -80,15 +99,16 @@ extension OutboxHeader {
     add(place)
     add(shipped)
     add(self.bytes)
+    bytes += name
     var sum = Checksum()
     bytes.withUnsafeBytes { sum.add($0) }
     add(sum.value)
     return bytes
   }
 
-  /// Nil if the bytes are no header of this version.
+  /// Nil if the bytes are no header of these versions.
   init?(_ bytes: UnsafeRawBufferPointer) {
-    guard bytes.count == Self.size else { return nil }
+    guard bytes.count >= Self.size else { return nil }
     var place = 0
     func take(_ count: Int) -> UnsafeRawBufferPointer {
       defer { place += count }
@@ -101,7 +121,9 @@ extension OutboxHeader {
       let position = number(UInt64.self)
       return LogToken(take(LogToken.size)).map { LogPlace(position: position, token: $0) }
     }
-    guard Self.isWhole(bytes), number(UInt16.self) == Self.version,
+    guard Self.isWhole(bytes) else { return nil }
+    let version = number(UInt16.self)
+    guard (1...Self.version).contains(version), version > 1 || bytes.count == Self.size,
       let role = OutboxRole(rawValue: number(UInt8.self))
     else { return nil }
     let flags = number(UInt8.self)
@@ -115,9 +137,12 @@ extension OutboxHeader {
     needsFirstCopy = flags & 1 != 0
     isPaused = flags & 2 != 0
     isRestored = flags & 4 != 0
-    guard flags < 8, shipped.position <= newest.position else {
+    guard flags < 8, shipped.position <= newest.position else { return nil }
+    guard version > 1 else { return }
+    guard let name = String(validating: take(bytes.count - Self.size), as: UTF8.self) else {
       return nil
     }
+    log = name
   }
 
   /// The version of a whole header, of whatever version; nil if the bytes are none. All versions begin with

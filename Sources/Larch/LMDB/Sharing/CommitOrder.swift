@@ -119,7 +119,7 @@ package final class CommitOrder: @unchecked Sendable {
       underlying: UnknownCommit(
         place: entry.place,
         before: LogPlace(position: entry.place.position - 1, token: entry.before), cause: cause)
-    ) { $0.detail = self.log.name }
+    ) { $0.detail = self.name(beside: cause) }
   }
 
   private func unavailable(_ cause: any Error) -> any Error {
@@ -127,7 +127,12 @@ package final class CommitOrder: @unchecked Sendable {
     return LarchError(
       .unavailable, "The server cannot be reached, and nothing was written; retry later.",
       underlying: cause
-    ) { $0.detail = self.log.name }
+    ) { $0.detail = self.name(beside: cause) }
+  }
+
+  /// The log, unless the cause names it.
+  private func name(beside cause: any Error) -> String? {
+    (cause as? LarchError)?.context.path == log.name ? nil : log.name
   }
 
   // MARK: What others have committed

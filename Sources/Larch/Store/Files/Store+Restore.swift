@@ -83,6 +83,7 @@ struct Restoration {
       guard replacing else { throw location.exists }
       if let open = try Self.openTarget(location) {
         defer { open.close() }
+        try Self.checkReplaceable(Self.header(of: open), location)
         return try replaceFile(of: open, with: source)
       }
     }
@@ -128,17 +129,25 @@ struct Restoration {
     }
   }
 
-  /// Refuses to replace a store that has commits which its mirror has not shipped: nobody else has them.
+  /// Refuses to replace a store that has commits which its mirror has not shipped, since nobody else has them, and
+  /// the copy of a log, which would not be that of its log any more.
   ///
-  /// - Throws: `.notShipped`.
-  static func checkShipped(_ location: StoreLocation) throws {
+  /// - Throws: `.notShipped`, `.readOnly`.
+  static func checkReplaceable(_ location: StoreLocation) throws {
     guard let open = try openTarget(location) else { return }
     defer { open.close() }
-    try checkShipped(header(of: open), location)
+    try checkReplaceable(header(of: open), location)
   }
 
-  private static func checkShipped(_ header: OutboxHeader?, _ location: StoreLocation) throws {
-    guard let header, header.hasUnshipped else { return }
+  private static func checkReplaceable(_ header: OutboxHeader?, _ location: StoreLocation) throws {
+    guard let header else { return }
+    guard header.role == .writer || header.role == .superseded else {
+      throw LarchError(
+        .readOnly,
+        "The file is the copy of a log on a server, which has all of it. Delete the file or move it away, then restore; or restore to another path."
+      ) { $0.path = location.path }
+    }
+    guard header.hasUnshipped else { return }
     throw LarchError(
       .notShipped,
       "The store has commits that are not on the server of its mirror yet, and would be lost. Ship them (`larch mirror … --once`; with another `--name` if its log takes them no more), or move the file away; or end the mirror, which drops them (`endMirror()`, `larch mirror … --end`)."
@@ -169,7 +178,7 @@ struct Restoration {
       try CatalogLoader(environment, StoreSchema()).raiseGeneration(in: $0)
     } fill: { path, descriptor, number in
       var header = try Self.header(of: environment)
-      try Self.checkShipped(header, location)
+      try Self.checkReplaceable(header, location)
       // The place that the backup had is none of this store any more.
       header?.moveToRestored()
       try fill(path, descriptor, source, above: number, takesOver ? nil : header)

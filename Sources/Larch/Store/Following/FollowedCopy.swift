@@ -46,6 +46,7 @@ enum FollowedCopy {
     let place = try log.state(into: writer)
     var header = OutboxHeader(role: role, identity: OutboxHeader.newIdentity(), place: place)
     header.needsFirstCopy = !isComplete
+    header.log = log.name
     try file.complete(header)
     writer.report()
     return place

@@ -31,6 +31,8 @@ final class FollowingWork: @unchecked Sendable {
   /// Whether the log may have entries that the copy does not have.
   private var mustAsk = true
   private var nextFold = MonotonicTime.now
+  /// Whether the file has the name of the log.
+  private var hasNotedLog = false
   /// Also used before the thread is started.
   var pasts = OtherPasts()
 
@@ -159,7 +161,7 @@ final class FollowingWork: @unchecked Sendable {
     switch try log.tail(after: here, limit: Self.batchBytes) {
     case .entries(let entries):
       try checkFollowing(entries, here)
-      pasts.noteContinued()
+      try noteContinued()
       noteContact(newest: entries.last?.place ?? here)
       mustAsk = !entries.isEmpty
       try apply(entries)
@@ -205,7 +207,7 @@ final class FollowingWork: @unchecked Sendable {
         switch tail {
         case .entries(let entries):
           try checkFollowing(entries, here)
-          pasts.noteContinued()
+          try noteContinued()
           noteContact(newest: entries.last?.place ?? here)
           if entries.isEmpty { return true }
           try apply(entries)
@@ -242,6 +244,17 @@ final class FollowingWork: @unchecked Sendable {
       ) { $0.path = environment.path }
     }
     try environment.changeOutbox { header, _, _, _ in header?.needsFirstCopy = false }
+  }
+
+  /// The log continues the copy. Its address may be another one than when the copy was made.
+  private func noteContinued() throws {
+    pasts.noteContinued()
+    if hasNotedLog { return }
+    let name = serverLog.name
+    if try environment.outboxHeader()?.isKnown(in: name) == false {
+      try environment.changeOutbox { header, _, _, _ in header?.log = name }
+    }
+    hasNotedLog = true
   }
 
   /// A server that sent the same entries again and again would keep the thread busy forever.

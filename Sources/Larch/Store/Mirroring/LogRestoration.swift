@@ -48,7 +48,7 @@ struct LogRestoration {
     if try location.occupant() != nil {
       guard replacing else { throw location.exists }
       // Before anything is fetched; what comes after that is checked with the store locked.
-      try Restoration.checkShipped(location)
+      try Restoration.checkReplaceable(location)
     }
     let head = try Self.head(of: log)
     if continuing, head.use == .shared { throw cannotTakeOver }
@@ -88,7 +88,7 @@ struct LogRestoration {
   private func outside(_ head: LogHead) -> LarchError {
     LarchError(
       .notInLog,
-      "The log does not have the commit. It has those that the detail names (`Store.restorablePoints(in:)`, `larch restore --points`); a longer `history` keeps more."
+      "The log does not have the commit. It has those that the detail names (`Store.restorablePoints(in:)`, `larch server list`); a longer `history` keeps more."
     ) {
       $0.path = location.path
       $0.detail = "commits \(head.folded.position) to \(head.newest.position)"
@@ -104,6 +104,7 @@ struct LogRestoration {
     var header = OutboxHeader(
       role: .follower, identity: OutboxHeader.newIdentity(), place: place)
     header.needsFirstCopy = false
+    header.log = log.name
     try file.complete(header)
     let environment = try LMDBEnvironment.open(
       path: path, options: Store.Options().with(durability: .none).forEnvironment(StoreSchema()))

@@ -8,11 +8,14 @@ enum MirrorRefusal {
   case shared
   /// The log has commits that the store never had.
   case foreign
+  /// Another log has the commits that were shipped.
+  case elsewhere(String)
 
   func error(_ path: String, _ log: String) -> LarchError {
     LarchError(.diverged, message) {
       $0.path = path
-      $0.detail = log
+      $0.detail =
+        if case .elsewhere(let other) = self { "\(log); mirrored to \(other)" } else { log }
     }
   }
 
@@ -26,6 +29,8 @@ enum MirrorRefusal {
       "The log is that of a shared store, to which all its copies write. Open the store with `Store(sharing:copy:for:)`, or choose another name for this one's log (`--name`)."
     case .foreign:
       "The log has commits that this store does not have: those of another store, or of this one before its mirror was ended. Check the address and the name (`--name`). `mirror.startOver()`, `larch mirror … --replace`, puts this store in their place. If the file that wrote them was lost, take its place with a new one: `Store.takeOver`, `larch restore … --take-over`."
+    case .elsewhere:
+      "The store is mirrored to another log, which the detail names. Check the address and the name (`--name`). `mirror.startOver()`, `larch mirror … --replace`, moves the mirror to this log; the other one stays as it is."
     }
   }
 }

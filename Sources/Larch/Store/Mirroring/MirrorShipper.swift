@@ -243,8 +243,8 @@ extension MirrorShipper {
       let header = try environment.outboxHeader()
       // Another program has shipped the store to another log, which says that it is not the writer.
       if header?.role == .superseded { known = nil }
-      if header?.shipped != place {
-        try environment.trimOutbox(through: place)
+      if header?.shipped != place || header?.isKnown(in: server.name) == false {
+        try environment.trimOutbox(through: place, in: server.name)
         lastTransaction = try newestTransaction()
       }
     }
@@ -267,6 +267,7 @@ extension MirrorShipper {
       throw refused(.shared)
     }
     if header.isRestored, newest != nil { throw refused(.restored) }
+    if newest == nil, !header.isRestored { try checkLoss(header) }
     guard let newest, !header.needsFirstCopy else {
       // A process that was killed after the first copy and before the file said so leaves the place at which the
       // outbox began, or a later one of this writer.
@@ -297,6 +298,15 @@ extension MirrorShipper {
       try environment.setOutboxRole(.superseded)
       throw refused(.superseded)
     }
+    try checkLoss(header)
+    try copy(to: log, expecting: newest)
+    return known
+  }
+
+  /// The log lacks commits that the server had confirmed, unless it is another log.
+  private func checkLoss(_ header: OutboxHeader) throws {
+    if let log = header.log, !header.isKnown(in: server.name) { throw refused(.elsewhere(log)) }
+    if header.needsFirstCopy { return }
     tell(
       LogMessage(
         .warning, .mirrorFailed,
@@ -305,8 +315,6 @@ extension MirrorShipper {
         $0.path = self.environment.path
         $0.detail = self.server.name
       })
-    try copy(to: log, expecting: newest)
-    return known
   }
 
   private func refused(_ refusal: MirrorRefusal) -> LarchError {
@@ -331,7 +339,7 @@ extension MirrorShipper {
         try copyPairs(CopiedPairs(to: writer) { try self.note(copied: $0) })
       }
       guard isDone else { return known = nil }
-      try environment.trimOutbox(through: header.place, isFirstCopy: true)
+      try environment.trimOutbox(through: header.place, in: server.name, isFirstCopy: true)
       known = header.place
       locked { shipped = header.place }
     }

@@ -65,7 +65,8 @@ extension Store {
   ///     written; an error stops the restoration.
   /// - Returns: the commit that the store has.
   /// - Throws: `.logNotFound` if the server has no log of this name, `.notInLog` if it does not reach
-  ///   back to the commit; `.notShipped` if the store to replace has commits that no server has;
+  ///   back to the commit; `.notShipped` if the store to replace has commits that no server has, `.readOnly` if it
+  ///   is the copy of a log;
   ///   `.unavailable`, `.serverRefused`, `.damagedLog`, `.newerLog`; the errors of a restored backup; what
   ///   `progress` throws.
   /// - Complexity: O(store + commits since the log's state); the disk needs room for two copies.

@@ -129,8 +129,22 @@ struct CopyMaker: Sendable {
   private func fill(_ environment: LMDBEnvironment) throws -> Bool {
     try environment.withPairs { header, copy in
       guard let header else { throw notACopy }
-      return try log.begin(at: header.place, expecting: nil, for: .shared) { try copy($0) }
+      let isBegun = try log.begin(at: header.place, expecting: nil, for: .shared) { try copy($0) }
+      if isBegun { tellBegun() }
+      return isBegun
     }
+  }
+
+  /// A wrong name would be noticed by nothing else.
+  private func tellBegun() {
+    options.log?(
+      LogMessage(
+        .notice, .logBegun,
+        "The server had no log under this name, so a new shared store was begun."
+      ) {
+        $0.path = path
+        $0.detail = log.name
+      })
   }
 
   /// A place that no other log begins with.
