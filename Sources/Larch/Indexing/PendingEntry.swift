@@ -63,6 +63,18 @@ struct PendingEntry {
     return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
   }
 
+  /// Where the bytes of some words are.
+  private func range(of places: Range<Int>) throws -> Range<Int> {
+    let head = Self.width * (count + 1)
+    let start = places.lowerBound == 0 ? head : end(places.lowerBound - 1)
+    let end = places.upperBound == 0 ? head : end(places.upperBound - 1)
+    guard start >= head, start <= end, end <= bytes.count else { throw SearchBytes.damaged }
+    return start..<end
+  }
+
+  /// How many bytes some words have.
+  func size(of places: Range<Int>) throws -> Int { try range(of: places).count }
+
   func word(_ place: Int) throws -> UnsafeRawBufferPointer {
     let part = try part(place)
     let length = Int(part[0])
@@ -125,6 +137,25 @@ struct PendingEntry {
       bytes.append(change.posting == nil ? isGone : change.was ? isChanged : isNew)
       if let posting = change.posting { bytes.append(posting) }
     }
+  }
+
+  /// Writes the bytes of the entry without some of its words, but not without all.
+  func write(without places: Range<Int>, to bytes: inout ByteBuffer) throws {
+    let head = Self.width * (count + 1)
+    let cut = try range(of: places)
+    bytes.removeAll()
+    Self.append(count - places.count, to: &bytes)
+    var last = head
+    for place in 0..<count {
+      let end = end(place)
+      guard end > last else { throw SearchBytes.damaged }
+      last = end
+      if places.contains(place) { continue }
+      let isBehind = place >= places.upperBound
+      Self.append(end - Self.width * places.count - (isBehind ? cut.count : 0), to: &bytes)
+    }
+    bytes.append(UnsafeRawBufferPointer(rebasing: self.bytes[head..<cut.lowerBound]))
+    bytes.append(UnsafeRawBufferPointer(rebasing: self.bytes[cut.upperBound...]))
   }
 
   private static func append(_ number: Int, to bytes: inout ByteBuffer) {

@@ -2,7 +2,8 @@
 ///
 /// Each word of a record lies on another page, so merging one record into blocks changes a page for nearly each word.
 /// Changes of few records are therefore put aside as pending entries, one for each record, and merged together with
-/// those of many others. Lengths and totals are merged at once.
+/// those of many others: a piece of the words of all of them, when too many bytes wait. Lengths and totals are merged
+/// at once.
 struct SearchWriter {
   let tree: SearchTree
   let idKind: RecordIDKind
@@ -17,7 +18,11 @@ struct SearchWriter {
         try add(changes, of: number)
       }
       // A search without records is an empty tree.
-      if isFewer, try tree.totals().records == 0 { try mergeAll(PendingEntries()) }
+      if isFewer, try tree.totals().records == 0 {
+        try mergeAll(PendingEntries())
+      } else {
+        try mergePiece(limits)
+      }
     } else {
       try mergeAll(entries)
     }
@@ -53,7 +58,7 @@ struct SearchWriter {
       size += bytes.count
       if changes[number] == nil { count += 1 }
     }
-    return count > limits.records || size > limits.bytes ? nil : changes
+    return count > limits.records || size > 2 * limits.bytes ? nil : changes
   }
 
   /// Adds to the pending entry of a record.
@@ -78,6 +83,37 @@ struct SearchWriter {
     key.removeAll()
     key.append(SearchKey.pending)
     SearchKey.append(number, base: tree.base, to: &key)
+  }
+
+  /// Merges some words of all entries, if too many bytes wait.
+  private func mergePiece(_ limits: SearchLimits) throws {
+    var size = 0
+    try PendingList.forEach(tree) { size += $1.count }
+    if size <= limits.bytes { return }
+    // It owns the bytes of the entries.
+    let list = try PendingList.copied(tree)
+    defer { withExtendedLifetime(list) {} }
+    let entries = try list.entries(tree)
+    let piece = try PendingPiece(
+      of: entries, from: tree.index.nextPiece?.withLock { $0 } ?? [],
+      size: max(limits.bytes / limits.pieces, 2 * (size - limits.bytes)))
+    var merger = try SearchMerger(tree.index, idKind, in: tree.transaction)
+    for change in try piece.changes(of: entries, tree.search) {
+      try merger.merge(change.word, change.number, change.posting)
+    }
+    try merger.finish()
+    var key = ByteBuffer(capacity: 16)
+    var value = ByteBuffer(capacity: 2048)
+    for (entry, places) in zip(entries, piece.places) where !places.isEmpty {
+      makeKey(entry.number, &key)
+      if places.count == entry.count {
+        _ = try tree.index.database.delete(key.bytes, in: tree.transaction)
+      } else {
+        try entry.write(without: places, to: &value)
+        try tree.index.database.put(key.bytes, value.bytes, in: tree.transaction)
+      }
+    }
+    tree.index.nextPiece?.withLock { $0 = piece.end }
   }
 
   // MARK: Blocks

@@ -8,30 +8,31 @@ import Testing
 /// Texts that are saved one by one, so that their words wait beside the blocks of an index: every answer is that of
 /// the query over an array, whether few or many of them wait.
 @Suite struct PendingSearchTests {
-  static let limits = [1, 3, 128]
+  static let limits =
+    [1, 3, 128].map { SearchLimits(records: $0) } + [SearchLimits(records: 128, bytes: 3_000)]
 
   private struct Undone: Error {}
 
-  private static func options(_ limit: Int) -> Store.Options {
-    .quick.with { $0.searchLimits.records = limit }
+  private static func options(_ limits: SearchLimits) -> Store.Options {
+    .quick.with { $0.searchLimits = limits }
   }
 
   // MARK: Random changes
 
   @Test(arguments: limits)
-  func integerIDs(_ limit: Int) throws { try run(Int.self, seed: 51, limit) }
+  func integerIDs(_ limits: SearchLimits) throws { try run(Int.self, seed: 51, limits) }
 
   @Test(arguments: limits)
-  func textIDs(_ limit: Int) throws { try run(String.self, seed: 52, limit) }
+  func textIDs(_ limits: SearchLimits) throws { try run(String.self, seed: 52, limits) }
 
-  private func run<Key: PaperID>(_ type: Key.Type, seed: UInt64, _ limit: Int) throws {
+  private func run<Key: PaperID>(_ type: Key.Type, seed: UInt64, _ limits: SearchLimits) throws {
     typealias Paper = SearchPaper<Key>
     var random = SeededGenerator(seed: seed)
     var tally = SearchAtLengthTests.Tally()
     var most = 0
     try withScratchPath { path in
       var store = try Store(
-        path: path, types: [Paper.self], options: Self.options(limit), isTemporary: false)
+        path: path, types: [Paper.self], options: Self.options(limits), isTemporary: false)
       defer { store.close() }
       try store.saveAll((0..<400).map { Paper.random($0, &random) })
       var model = Dictionary(
@@ -41,7 +42,7 @@ import Testing
         if round % 4 == 2 {
           store.close()
           store = try Store(
-            path: path, types: [Paper.self], options: Self.options(limit), isTemporary: false)
+            path: path, types: [Paper.self], options: Self.options(limits), isTemporary: false)
         }
         let report = try store.verify()
         #expect(report.isClean, "\(report)")
@@ -54,7 +55,7 @@ import Testing
             store, papers, Skewed.query(2, &random), reference, &tally, &random)
         }
       }
-      #expect(most <= limit && (limit < 10 || most > 20), "\(most)")
+      #expect(most <= limits.records && (limits.records < 10 || most > 20), "\(most)")
       #expect(tally.found > 300 && tally.searched > 4, "\(tally)")
       let dump = try store.dump()
       try store.rebuild()
@@ -141,7 +142,7 @@ import Testing
   @Test func partsOfLongListsHaveWhatIsPending() throws {
     typealias Page = SearchIndexTests.Page
     var random = SeededGenerator(seed: 53)
-    let store = try Store.temporary(for: Page.self, options: Self.options(128))
+    let store = try Store.temporary(for: Page.self, options: Self.options(SearchLimits()))
     var pages = (0..<5_000).map { Page(id: $0 * 2, title: "tree", body: nil) }
     for place in [40, 300, 2_500, 4_999] { pages[place].body = "rare" }
     for place in [1_000, 1_001] { pages[place].body = "scarce" }
@@ -186,8 +187,8 @@ import Testing
   typealias Book = SearchIndexDamageTests.Book
 
   @Test(arguments: limits)
-  func whatADeletionDeletesHasNoWords(_ limit: Int) throws {
-    let store = try Store.temporary(for: Shelf.self, Book.self, options: Self.options(limit))
+  func whatADeletionDeletesHasNoWords(_ limits: SearchLimits) throws {
+    let store = try Store.temporary(for: Shelf.self, Book.self, options: Self.options(limits))
     for shelf in 1...4 {
       try store.saveAll([Shelf(id: shelf, name: "larch shelf\(shelf)")])
       for book in 1...3 {
@@ -219,6 +220,7 @@ import Testing
 /// The pending entries of the first search of a type, as text: `17 +new -gone ~changed`.
 struct PendingWordsOfStore {
   var entries: [String] = []
+  var bytes = 0
 
   init<R: Record>(_ store: Store, _ type: R.Type) throws {
     try store.read { tx throws in
@@ -229,6 +231,7 @@ struct PendingWordsOfStore {
         var text = try tree.withIDIfThere(of: entry.number) {
           collection.stored.idKind.text(of: $0)
         }
+        bytes += entry.size
         for place in 0..<entry.count {
           let change = try entry.change(place, tree.search)
           text += change.posting == nil ? " -" : change.was ? " ~" : " +"

@@ -87,15 +87,66 @@ import Testing
     try expectClean(store)
   }
 
-  @Test func manyBytesAreMergedToo() throws {
+  // MARK: Pieces
+
+  /// Words of which each text has others, spread over the alphabet.
+  private func long(_ number: Int, words: Int = 40) -> String {
+    (0..<words).map { "w\(($0 * 7_919 + number * 104_729) % 100_000)" }.joined(separator: " ")
+  }
+
+  @Test func aPieceIsMergedWhereManyBytesWait() throws {
+    let limits = SearchLimits(records: 100, bytes: 8_000)
+    let store = try Store.temporary(
+      for: Page.self, options: .quick.with { $0.searchLimits = limits })
+    var most = 0
+    for number in 0..<200 {
+      let before = try PendingWordsOfStore(store, Page.self)
+      // New records and changed ones.
+      try store.saveAll([Page(id: number * 7 % 120, title: long(number), body: "larch")])
+      let after = try PendingWordsOfStore(store, Page.self)
+      // Nothing waits for long, and no save has to merge all that does.
+      #expect(after.bytes <= limits.bytes * 5 / 4 && after.entries.count < 40, "\(number)")
+      #expect(after.bytes > before.bytes / 2, "\(number)")
+      most = max(most, after.entries.count)
+      if number % 20 == 0 { try expectClean(store) }
+    }
+    #expect(most > 12)
+    try expectClean(store)
+    for number in 0..<200 {
+      let last = (number..<200).last { $0 * 7 % 120 == number * 7 % 120 } ?? number
+      let word = long(number).split(separator: " ")[number % 40]
+      let query = TextQuery(String(word))
+      let found = try store.ids(Page.where { query.matches($0.title, $0.body) })
+      let pages = try store.everything(Page.self)
+      #expect(found == pages.filter { query.matches($0.title, $0.body) }.map(\.id))
+      #expect(number != last || found.contains(number * 7 % 120), "\(number)")
+    }
+    let dump = try store.dump()
+    try store.rebuild()
+    #expect(TextDifference.between(expected: dump, actual: try store.dump()) == nil)
+  }
+
+  @Test func aTextWithMoreBytesThanMayWaitIsMerged() throws {
     let options = Self.options(100).with { $0.searchLimits.bytes = 1_000 }
     let store = try Store.temporary(for: Page.self, options: options)
     try store.saveAll([Page(id: 1, title: "larch", body: nil)])
-    let long = (0..<45).map { "a\(10_000 + $0)" }.joined(separator: " ")
-    try store.saveAll([Page(id: 2, title: long, body: nil)])
+    try store.saveAll([Page(id: 2, title: long(2), body: nil)])
     #expect(try pending(store).count == 2)
-    try store.saveAll([Page(id: 3, title: long, body: nil)])
+    try store.saveAll([Page(id: 3, title: long(3, words: 400), body: nil)])
     #expect(try pending(store) == [])
+    try expectClean(store)
+  }
+
+  @Test func entriesOfOneWordAreMergedInPiecesToo() throws {
+    let limits = SearchLimits(records: 100, bytes: 500)
+    let store = try Store.temporary(
+      for: Page.self, options: .quick.with { $0.searchLimits = limits })
+    try store.saveAll([Page(id: 1, title: "larch", body: nil)])
+    // Each of one word only, so that a piece is the words of some records.
+    for number in 0..<300 {
+      try store.saveAll([Page(id: number, title: "w\(number * 37 % 300)", body: nil)])
+      #expect(try PendingWordsOfStore(store, Page.self).bytes <= 600, "\(number)")
+    }
     try expectClean(store)
   }
 

@@ -25,8 +25,9 @@ import Testing
     var random = SeededGenerator(seed: seed)
     var options = Store.Options.quick
     options.checksQueries = true
-    // Changes of this many records wait before they are merged into blocks.
-    options.searchLimits.records = [0, 1, 3, 128][Int(seed % 4)]
+    // Changes of this many records wait before they are merged into blocks, or of so many bytes before a piece is.
+    options.searchLimits = SearchLimits(
+      records: [0, 1, 3, 128][Int(seed % 4)], bytes: seed % 8 == 7 ? 400 : 1 << 20)
     let store = try Store.temporary(for: Note<Key>.self, options: options)
     var ranked = 0
     for round in 0..<10 {

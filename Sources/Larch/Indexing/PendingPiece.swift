@@ -1,0 +1,46 @@
+/// Some words in a row of all pending entries: what one save merges into blocks when too much waits.
+///
+/// The pieces follow each other in the order of words, and begin again behind the last word. So an entry is merged as a
+/// whole in one round, and each word together with those of all records that wait.
+struct PendingPiece {
+  /// The places of the words in each entry.
+  private(set) var places: [Range<Int>]
+  /// The word behind the piece, with which the next one begins; empty behind the last word.
+  private(set) var end: [UInt8] = []
+
+  /// - Parameters:
+  ///   - entries: at least one.
+  ///   - start: no word of the piece comes before it, unless no other word is left.
+  ///   - wanted: how many bytes the words have at most, unless a single word has more.
+  init(of entries: [PendingEntry], from start: [UInt8], size wanted: Int) throws {
+    var first = try entries.map { entry in
+      try start.withUnsafeBytes { try entry.place(atOrAfter: $0) }
+    }
+    if zip(entries, first).allSatisfy({ $0.count == $1 }) { first = entries.map { _ in 0 } }
+    // The words of the entry with most of them stand for those of all.
+    let rest = { (place: Int) in entries[place].count - first[place] }
+    let guide = entries.indices.max { rest($0) < rest($1) } ?? 0
+    var count = rest(guide)
+    places = zip(entries, first).map { $1..<$0.count }
+    while true {
+      let size = try zip(entries, places).reduce(0) { try $0 + $1.0.size(of: $1.1) }
+      if size <= wanted || count == 1 { return }
+      count = max(1, min(count - 1, count * wanted / size))
+      let word = try entries[guide].word(first[guide] + count)
+      end = [UInt8](word)
+      places = try zip(entries, first).map { entry, first in
+        first..<max(first, try entry.place(atOrAfter: word))
+      }
+    }
+  }
+
+  /// The changes of the piece, in the order of words and records.
+  func changes(of entries: [PendingEntry], _ search: SearchSchema) throws -> [SearchChange] {
+    var changes: [SearchChange] = []
+    for (entry, places) in zip(entries, places) {
+      for place in places { changes.append(try entry.change(place, search)) }
+    }
+    changes.sort { $0.precedes($1.word, $1.number) }
+    return changes
+  }
+}
