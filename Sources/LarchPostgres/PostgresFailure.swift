@@ -130,6 +130,11 @@ package struct PostgresFailure: Error, CustomStringConvertible {
         .serverRefused,
         "The PostgreSQL server does not let this user in. Check the user and the password, and the server's pg_hba.conf; the detail says what failed."
       )
+    case "42939", "42602":
+      return error(
+        .serverRefused,
+        "PostgreSQL does not allow this name of a schema; choose another one, which does not begin with pg_."
+      )
     case "42704":
       return error(
         .serverRefused,

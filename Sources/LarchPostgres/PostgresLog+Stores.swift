@@ -11,10 +11,10 @@ package struct StoreOnServer: Equatable, Sendable {
 }
 
 extension PostgresLog {
-  /// The stores whose logs are in the same tables, by name; none where nobody has made the tables.
+  /// The stores whose logs are in the same tables, by name; nil where nobody has made the tables.
   ///
   /// - Complexity: one call of the server, which finds the newest entry of each store by the key.
-  package func stores() throws -> [StoreOnServer] {
+  package func stores() throws -> [StoreOnServer]? {
     try call { connection in
       let rows = try connection.runOnTables(
         """
@@ -26,7 +26,7 @@ extension PostgresLog {
           SELECT * FROM \(tables("log")) WHERE era = s.era AND part = 0 ORDER BY position DESC LIMIT 1
         ) n WHERE s.ended IS NULL ORDER BY s.name
         """, [])
-      guard let rows else { return [] }
+      guard let rows else { return nil }
       return try (0..<rows.count).map { row in
         let (folded, newest) = (try position(rows, row, 2), try position(rows, row, 3))
         guard folded <= newest else {

@@ -32,12 +32,18 @@ package final class PostgresLog: SharedLog {
     self.store = store ?? ""
     self.options = options.usable
     tables = PostgresTables(schema: options.schema)
-    name = address.name + (store.map { ", store \($0)" } ?? "")
+    name = Self.name(address.name, store, options)
     pool = .shared(
       PostgresPool.Key(
         address: address.identity, connectTimeout: self.options.connectTimeout,
         answerTimeout: self.options.answerTimeout, connections: self.options.connections))
     pool.join()
+  }
+
+  /// Where a log is: the schema belongs to it, since another one has other logs.
+  static func name(_ server: String, _ store: String?, _ options: PostgresOptions) -> String {
+    let schema = options.schema == PostgresOptions().schema ? "" : ", schema \(options.schema)"
+    return server + (store.map { ", store \($0)" } ?? "") + schema
   }
 
   deinit { close() }
@@ -58,7 +64,18 @@ package final class PostgresLog: SharedLog {
   package func prepare(for role: String?, readsOnly: Bool) throws {
     try call { connection in
       try tables.create(connection)
-      if let role { try tables.grant(role, readsOnly: readsOnly, connection) }
+      guard let role else { return }
+      try tables.grant(role, readsOnly: readsOnly, connection)
+      // To a user who may not grant, PostgreSQL only sends a warning.
+      let rows = try connection.run(
+        "SELECT has_schema_privilege($1, $2, 'USAGE') AND has_table_privilege($1, $3, $4)",
+        [
+          .text(role), .text(tables.name), .text(tables("log")),
+          .text(readsOnly ? "SELECT" : "INSERT"),
+        ])
+      guard try rows.bool(0, 0) else {
+        throw PostgresFailure(.server("42501"), "the rights of \(role) were not changed")
+      }
     }
   }
 }

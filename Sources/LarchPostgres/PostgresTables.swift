@@ -19,7 +19,8 @@ struct PostgresTables: Sendable {
 
   /// The schema, as it stands in a statement.
   let schema: String
-  private let name: String
+  /// The schema by its name.
+  let name: String
 
   init(schema: String) {
     name = schema

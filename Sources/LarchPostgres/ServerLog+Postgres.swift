@@ -27,7 +27,7 @@ extension ServerLog {
     _ address: String, store: String = "main", options: PostgresOptions = PostgresOptions()
   ) -> ServerLog {
     let place = (try? LibPQ.shared()).flatMap { try? PostgresAddress(address, $0).name }
-    return ServerLog(name: "\(place ?? "PostgreSQL"), store \(store)") {
+    return ServerLog(name: PostgresLog.name(place ?? "PostgreSQL", store, options)) {
       try PostgresLog(address, store: store, options)
     }
   }
@@ -54,10 +54,10 @@ extension ServerLog {
     try log.prepare(for: user, readsOnly: readsOnly)
   }
 
-  /// The stores whose logs a database has, by name.
+  /// The stores whose logs a database has, by name; nil if the schema has no tables of Larch.
   package static func storesOnPostgres(
     _ address: String, options: PostgresOptions = PostgresOptions()
-  ) throws -> [StoreOnServer] {
+  ) throws -> [StoreOnServer]? {
     let log = try PostgresLog(address, store: nil, options)
     defer { log.close() }
     return try log.stores()

@@ -55,6 +55,8 @@ extension LogMessage.Event {
   public static let mirrorFailed = Self(rawValue: "mirror_failed")
   /// A shared store was begun: the server had no log under its name.
   public static let logBegun = Self(rawValue: "log_begun")
+  /// The server does not have commits any more that it had confirmed, or none of a store at all.
+  public static let serverLostCommits = Self(rawValue: "server_lost_commits")
   /// The whole store is sent to its log.
   public static let mirrorCopying = Self(rawValue: "mirror_copying")
 

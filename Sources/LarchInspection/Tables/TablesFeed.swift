@@ -131,7 +131,9 @@ package final class TablesFeed {
           "The file has no log, so tables cannot follow it; open it with a mirror, or follow one."
         ) { $0.path = store.path }
       }
-      if case .diverged = try log.tail(after: place, limit: 0) {
+      switch try log.tail(after: place, limit: 0) {
+      case .entries: break
+      case .cut, .diverged:
         if try log.head() == nil { throw log.nothingThere }
         throw LarchError(
           .unavailable, "The copy does not match the log any more and is being replaced; retry."

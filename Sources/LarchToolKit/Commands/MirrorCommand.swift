@@ -71,7 +71,9 @@ struct MirrorCommand: Command {
   static func name(_ arguments: Arguments) -> String { arguments[logName] ?? "main" }
 
   func run(_ console: Console) throws -> ExitCode {
-    let store = try StoreFile.openToWrite(path)
+    // Lost commits of the server, and dropped ones of the file.
+    let messages = StoreMessages([.serverLostCommits, .outboxDropped])
+    let store = try StoreFile.openToWrite(path, log: messages.log)
     defer { store.close() }
     if isEnding {
       return try end(of: store, console)
@@ -83,7 +85,7 @@ struct MirrorCommand: Command {
     try store.startMirror(log)
     if isReplacing { try store.mirror?.startOver() }
     do {
-      return try follow(store, console)
+      return try follow(store, messages, console)
     } catch {
       if isNew, try store.mirror?.status.shipped == nil { try store.endMirror() }
       throw error
@@ -102,10 +104,12 @@ struct MirrorCommand: Command {
       }
     }
     try store.endMirror()
-    let dropped = (header?.place.position ?? 0) - (header?.shipped.position ?? 0)
-    let loss =
-      dropped == 0
-      ? "" : "; \(Amount.counted(Int(clamping: dropped), "commit")) had not been shipped"
+    let dropped = Int(clamping: (header?.place.position ?? 0) - (header?.shipped.position ?? 0))
+    if isJSON {
+      try console.print(json: ["ended": .bool(true), "notShipped": .int(dropped)])
+      return .well
+    }
+    let loss = dropped == 0 ? "" : "; \(Amount.counted(dropped, "commit")) had not been shipped"
     try console.print("\(path, .strong): the mirror was ended\(loss)")
     return .well
   }
@@ -117,12 +121,15 @@ struct MirrorCommand: Command {
   }
 
   /// Shows what the mirror does until it is to end.
-  private func follow(_ store: Store, _ console: Console) throws -> ExitCode {
+  private func follow(
+    _ store: Store, _ messages: StoreMessages, _ console: Console
+  ) throws -> ExitCode {
     var shown: String?
     var patience = Patience()
     while !Interruption.isRequested {
       guard let mirror = store.mirror else { return .failed }
       let status = try mirror.status
+      messages.show(on: console)
       switch status.activity {
       case .stopped(let error): throw error
       case .waiting(let error): if isOnce, patience.hasEnded { throw error }
@@ -171,7 +178,7 @@ extension MirrorStatus {
     let (name, error): (String, LarchError?) =
       switch activity {
       case .connecting: ("connecting", nil)
-      case .shipping: ("shipping", nil)
+      case .shipping: (isComplete ? "settled" : "shipping", nil)
       case .copying: ("copying", nil)
       case .waiting(let error): ("waiting", error)
       case .stopped(let error): ("stopped", error)

@@ -83,7 +83,9 @@ struct RestoreCommand: Command {
           "time": .string(time),
         ])
     } else {
-      try console.print("\(path, .strong): restored, as it was at commit \(position) of \(time)")
+      let place = takesOver ? "; it continues the log" : ""
+      try console.print(
+        "\(path, .strong): restored, as it was at commit \(position) of \(time)\(place)")
     }
     return .well
   }

@@ -74,9 +74,15 @@ struct ServerCommand: Command {
     return .well
   }
 
-  private func list(_ stores: [StoreOnServer], _ console: Console) throws -> ExitCode {
+  private func list(_ found: [StoreOnServer]?, _ console: Console) throws -> ExitCode {
     func time(_ seconds: Double) -> String {
       Date(timeIntervalSince1970: seconds).formatted(.iso8601)
+    }
+    guard let stores = found else {
+      try isJSON
+        ? console.print(json: .array([]))
+        : console.print("there are no tables of Larch in the schema \(schema ?? "larch", .strong)")
+      return .well
     }
     if isJSON {
       let found = stores.map { store -> JSON in

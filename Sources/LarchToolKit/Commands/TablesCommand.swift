@@ -56,17 +56,18 @@ struct TablesCommand: Command {
   func run(_ console: Console) throws -> ExitCode {
     let tables = try PostgresRecordTables(url, of: name, schema: schema, options)
     defer { tables.close() }
-    let messages = Locked<[LogMessage]>([])
-    let store = try open { message in messages.withLock { $0.append(message) } }
-    defer { show(messages, console) }
+    // Whoever gave a wrong name sees that the copy was replaced.
+    let messages = StoreMessages([.copiedAnew])
+    let store = try open(messages)
     defer { store.close() }
+    defer { messages.show(on: console) }
     let client = try log.open()
     defer { client.close() }
     Interruption.beginWatching()
     let feed = TablesFeed(store, client, into: tables)
     var patience = Patience()
     while !Interruption.isRequested {
-      show(messages, console)
+      messages.show(on: console)
       do {
         let step = try feed.step()
         patience = Patience()
@@ -93,24 +94,32 @@ struct TablesCommand: Command {
   }
 
   /// The copy, or the file of the writer.
-  private func open(tell: @escaping @Sendable (LogMessage) -> Void) throws -> Store {
+  private func open(_ messages: StoreMessages) throws -> Store {
     do {
       var options = Store.Options()
-      options.log = tell
-      // Whoever gave the wrong name sees that the copy was made again.
-      options.logLevel = .warning
+      options.log = messages.log
       return try Store(following: log, copy: path, types: [], options: options)
     } catch let error as LarchError where error.code == .unsuitableFile {
-      return try StoreFile.open(path, follows: true)
+      let store = try StoreFile.open(path, follows: true)
+      do {
+        guard let header = try store.environment.outboxHeader() else { throw error }
+        if let other = header.log, !header.isKnown(in: log.name) { throw isElsewhere(other) }
+        return store
+      } catch {
+        store.close()
+        throw error
+      }
     }
   }
 
-  private func show(_ messages: Locked<[LogMessage]>, _ console: Console) {
-    let new = messages.withLock { messages in
-      defer { messages = [] }
-      return messages
+  private func isElsewhere(_ other: String) -> LarchError {
+    LarchError(
+      .unsuitableFile,
+      "The file is mirrored to another log, which the detail names. Check the address and the name (`larch server list`)."
+    ) {
+      $0.path = path
+      $0.detail = other
     }
-    for message in new { console.warn(Line("\(message)")) }
   }
 
   private func tell(_ step: TablesFeed.Step, _ console: Console) throws {

@@ -46,8 +46,11 @@ package enum StoreFile {
   /// Opens an existing store for writing: only for commands that say so.
   ///
   /// - Throws: `LarchError`.
-  package static func openToWrite(_ path: String) throws -> Store {
+  package static func openToWrite(
+    _ path: String, log: (@Sendable (LogMessage) -> Void)? = nil
+  ) throws -> Store {
     var options = Store.Options()
+    options.log = log
     options.createsFile = false
     options.isVerified = isSmall(path)
     return try Store(at: path, options: options)

@@ -140,6 +140,8 @@ struct MirrorCommandTests {
       let refused = try run(other, options[0])
       #expect(refused.code == 2 && refused.errors.contains("store \(setting.name)"), "\(refused)")
     }
+    let schema = try setting.run("mirror", nil, "--once", "--schema", freshName())
+    #expect(schema.code == 2 && schema.errors.contains("mirrored to another log"), "\(schema)")
     let stores = { try LarchCommand.run(["server", "list", setting.server.url]).output }
     #expect(try !stores().contains(other))
     func info() throws -> String { try LarchCommand.run(["info", setting.path]).output }
@@ -152,11 +154,21 @@ struct MirrorCommandTests {
     let ended = try run(other, "--end")
     #expect(ended.output.contains("was ended; 1 commit had not been shipped"), "\(ended)")
     #expect(try !setting.isMirrored)
+    let again = try run(other, "--end")
+    #expect(again.code == 2 && again.errors.contains("has no mirror"), "\(again)")
   }
 
-  @Test("Tables say that their copy was another store's, and was made again")
-  func anotherCopy() throws {
+  @Test(
+    "Tables say that their copy was another store's and was replaced, and never have its rows",
+    arguments: [false, true])
+  func anotherCopy(isCut: Bool) throws {
     let (setting, other) = (try Setting(), try Setting())
+    if isCut {
+      // Then the log begins after the place of the copy.
+      #expect(try other.run("mirror", nil, "--once").code == 0)
+      for text in ["second", "third"] { try other.save(text) }
+      #expect(try other.run("mirror", nil, "--once", "--replace").code == 0)
+    }
     let copy = ScratchFile.freshPath()
     defer { [setting.path, other.path, copy].forEach(ScratchFile.remove) }
     for setting in [setting, other] {
@@ -166,12 +178,19 @@ struct MirrorCommandTests {
         "--once",
       ])
       #expect(tables.code == 0, "\(tables)")
-      #expect(tables.errors.contains("copied_anew") == (setting.name == other.name), "\(tables)")
+      #expect(tables.output.ranges(of: "filled").count == 1, "\(tables)")
+      let isSecond = setting.name == other.name
+      #expect(tables.errors.contains("kept beside") == isSecond, "\(tables)")
+      if isSecond, isCut { #expect(tables.output.contains("3 rows"), "\(tables)") }
     }
     let restored = try LarchCommand.run([
       "restore", copy, other.server.url, "--name", other.name, "--replace",
     ])
     #expect(restored.code == 2 && restored.errors.contains("Delete the file"), "\(restored)")
+    let ended = try LarchCommand.run([
+      "mirror", copy, other.server.url, "--name", other.name, "--end",
+    ])
+    #expect(ended.code == 2 && ended.errors.contains("a copy that follows a log"), "\(ended)")
   }
 
   @Test("A wrong name is an error that says how to list the right ones")
@@ -186,7 +205,7 @@ struct MirrorCommandTests {
     let tables = try LarchCommand.run([
       "tables", setting.path, setting.server.url, "--name", "no", "--once",
     ])
-    #expect(tables.code == 2 && tables.errors.contains("log_not_found"), "\(tables)")
+    #expect(tables.code == 2 && tables.errors.contains("larch server list"), "\(tables)")
     let (schema, name) = (freshName("t"), setting.name)
     var line = try setting.run("tables", nil, "--into", schema, "--once")
     #expect(line.output == "filled: 1 row\nup to date\n", "\(line)")

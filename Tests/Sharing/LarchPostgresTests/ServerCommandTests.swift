@@ -24,6 +24,11 @@ struct ServerCommandTests {
       result.code == 0 && result.output.contains("\(role) may read and write them"), "\(result)")
     result = try run(["init", server.url, "--role", reader, "--read-only", "--schema", schema])
     #expect(result.code == 0 && result.output.contains("\(reader) may read them"), "\(result)")
+    // PostgreSQL only warns those who may not give rights.
+    let other = freshName("role")
+    try server.run("CREATE ROLE \(other) LOGIN")
+    result = try run(["init", server.url(user: reader), "--role", other, "--schema", schema])
+    #expect(result.code == 2 && result.errors.contains("lacks the right"), "\(result)")
     let log = try server.log("main", at: server.url(user: role)) { $0.schema = schema }
     let readerLog = try server.log("main", at: server.url(user: reader)) { $0.schema = schema }
     defer {
@@ -59,7 +64,13 @@ struct ServerCommandTests {
     let server = try PostgresServer.shared.get()
     let schema = freshName()
     var result = try run(["list", server.url, "--schema", schema])
-    #expect(result.code == 0 && result.output == "the server has no store\n", "\(result)")
+    #expect(
+      result.code == 0 && result.output == "there are no tables of Larch in the schema \(schema)\n",
+      "\(result)")
+    #expect(try run(["list", server.url, "--schema", schema, "--json"]).output.contains("[]"))
+    #expect(try run(["init", server.url, "--schema", schema]).code == 0)
+    #expect(
+      try run(["list", server.url, "--schema", schema]).output == "the server has no store\n")
     for name in ["two", "one"] {
       let log = try server.log(name) { $0.schema = schema }
       defer { log.close() }

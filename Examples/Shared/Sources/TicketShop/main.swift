@@ -80,11 +80,13 @@ struct Shop {
   /// What was sold by any server before now.
   func report() async throws -> String {
     try await store.read(.fresh) { tx in
-      let concert = try tx.first(Concert.all)
+      guard let concert = try tx.first(Concert.all) else {
+        return "no server has sold anything yet"
+      }
       let tickets = try tx.fetch(Ticket.all)
       let seats = Set(tickets.map(\.seat))
       let servers = Set(tickets.map(\.soldBy))
-      return "\(tickets.count) tickets, \(seats.count) seats, \(concert?.free ?? -1) free, "
+      return "\(tickets.count) tickets, \(seats.count) seats, \(concert.free) free, "
         + "\(servers.count) servers"
     }
   }
@@ -104,6 +106,9 @@ do {
     sharing: .postgres(arguments[0], store: "tickets"), copy: arguments[1],
     for: Concert.self, Ticket.self)
   defer { store.close() }
+  if let old = store.movedAside {
+    print("the server had another store than the copy, which is kept as \(old)")
+  }
   let shop = Shop(store: store)
   if arguments.count == 3 {
     let sold = try await shop.sellAll(by: arguments[2])

@@ -156,7 +156,7 @@ extension LMDBEnvironment {
     if role == .superseded {
       return LarchError(
         .diverged,
-        "Another store continues the log of this one, which cannot be written any more; open that one."
+        "Another store continues the log of this one, which cannot be written any more; open that one. Commits that were not shipped are in this file: `larch mirror … --name NEW --replace` makes it a store with a log of its own."
       ) { $0.path = path }
     }
     return LarchError(

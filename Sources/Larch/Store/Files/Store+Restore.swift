@@ -150,7 +150,7 @@ struct Restoration {
     guard header.hasUnshipped else { return }
     throw LarchError(
       .notShipped,
-      "The store has commits that are not on the server of its mirror yet, and would be lost. Ship them (`larch mirror … --once`; with another `--name` if its log takes them no more), or move the file away; or end the mirror, which drops them (`endMirror()`, `larch mirror … --end`)."
+      "The store has commits that are not on the server of its mirror yet, and would be lost. Ship them (`larch mirror … --once`; with another `--name` and `--replace` if its log takes them no more), or move the file away; or end the mirror, which drops them (`endMirror()`, `larch mirror … --end`)."
     ) {
       $0.path = location.path
       let commits = header.place.position - header.shipped.position

@@ -166,7 +166,7 @@ final class FollowingWork: @unchecked Sendable {
       mustAsk = !entries.isEmpty
       try apply(entries)
       if role == .shared { try foldNowAndThen(log, here) }
-    case .cut: try copyAnew(.cut, from: log, insteadOf: here)
+    case .cut: try copyAnew(try reasonOfCut(), from: log, insteadOf: here)
     case .diverged: try copyAnew(.diverged, from: log, insteadOf: here)
     }
   }
@@ -211,7 +211,7 @@ final class FollowingWork: @unchecked Sendable {
           noteContact(newest: entries.last?.place ?? here)
           if entries.isEmpty { return true }
           try apply(entries)
-        case .cut where claim != nil: try copyAnew(.cut, from: log, insteadOf: here)
+        case .cut where claim != nil: try copyAnew(try reasonOfCut(), from: log, insteadOf: here)
         case .diverged where claim != nil: try copyAnew(.diverged, from: log, insteadOf: here)
         case .cut, .diverged:
           // Another process makes the copy again.
@@ -255,6 +255,12 @@ final class FollowingWork: @unchecked Sendable {
       try environment.changeOutbox { header, _, _, _ in header?.log = name }
     }
     hasNotedLog = true
+  }
+
+  /// What a log has cut, the copy may have from another log.
+  private func reasonOfCut() throws -> Reason {
+    let header = try environment.outboxHeader()
+    return header?.log == nil || header?.isKnown(in: serverLog.name) == true ? .cut : .diverged
   }
 
   /// A server that sent the same entries again and again would keep the thread busy forever.

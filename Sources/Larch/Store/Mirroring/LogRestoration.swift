@@ -91,7 +91,12 @@ struct LogRestoration {
       "The log does not have the commit. It has those that the detail names (`Store.restorablePoints(in:)`, `larch server list`); a longer `history` keeps more."
     ) {
       $0.path = location.path
-      $0.detail = "commits \(head.folded.position) to \(head.newest.position)"
+      let (oldest, newest) = (head.foldedTime, head.time)
+      func time(_ seconds: Double) -> String {
+        Date(timeIntervalSince1970: seconds).formatted(.iso8601)
+      }
+      $0.detail =
+        "commit \(head.folded.position) of \(time(oldest)) to commit \(head.newest.position) of \(time(newest))"
     }
   }
 

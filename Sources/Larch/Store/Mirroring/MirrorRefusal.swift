@@ -22,7 +22,7 @@ enum MirrorRefusal {
   private var message: StaticString {
     switch self {
     case .superseded:
-      "Another store continues the log: a follower was promoted, or a copy was restored. Open that one; commits that were not shipped are in this file."
+      "Another store continues the log: a follower was promoted, or a copy was restored. Open that one. Commits that were not shipped are in this file: `mirror.startOver()` to a log with another name, `larch mirror … --name NEW --replace`, makes it a store of its own."
     case .restored:
       "The store was restored, and its log has the commits of the time before. To keep them, mirror the store to another log; `mirror.startOver()`, `larch mirror … --replace`, puts the restored state in their place."
     case .shared:
@@ -30,7 +30,7 @@ enum MirrorRefusal {
     case .foreign:
       "The log has commits that this store does not have: those of another store, or of this one before its mirror was ended. Check the address and the name (`--name`). `mirror.startOver()`, `larch mirror … --replace`, puts this store in their place. If the file that wrote them was lost, take its place with a new one: `Store.takeOver`, `larch restore … --take-over`."
     case .elsewhere:
-      "The store is mirrored to another log, which the detail names. Check the address and the name (`--name`). `mirror.startOver()`, `larch mirror … --replace`, moves the mirror to this log; the other one stays as it is."
+      "The store is mirrored to another log, which the detail names. Check the address and the name (`--name`). `mirror.startOver()`, `larch mirror … --replace`, puts this store in place of whatever this log has, and moves the mirror here; the other log stays as it is."
     }
   }
 }

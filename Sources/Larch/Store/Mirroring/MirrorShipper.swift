@@ -260,7 +260,8 @@ extension MirrorShipper {
     let newest = head?.newest
     // Read after the head, so that the store has at least what the log has, if it is its own.
     guard let header = try environment.outboxHeader(), header.role != .shared else {
-      throw LarchError(.closed, "The mirror of the store was ended by another program.")
+      throw LarchError(
+        .closed, "The mirror of the store was ended by another program; open the store again.")
     }
     if head?.use == .shared {
       if !header.needsFirstCopy { try environment.setOutboxRole(.superseded) }
@@ -274,7 +275,7 @@ extension MirrorShipper {
       let isOurs = { (place: LogPlace) in
         place.token.random == header.random || place == header.place || place == header.shipped
       }
-      guard newest.map(isOurs) ?? true else { throw refused(.foreign) }
+      guard newest.map(isOurs) ?? true else { throw foreign(header) }
       try copy(to: log, expecting: newest)
       return known
     }
@@ -294,7 +295,7 @@ extension MirrorShipper {
     }
     guard newest.token.random == header.random, newest.position < header.shipped.position else {
       // Only a log that had what this store has shipped can be continued by another one.
-      if case .diverged = try log.tail(after: header.shipped, limit: 0) { throw refused(.foreign) }
+      if case .diverged = try log.tail(after: header.shipped, limit: 0) { throw foreign(header) }
       try environment.setOutboxRole(.superseded)
       throw refused(.superseded)
     }
@@ -303,13 +304,19 @@ extension MirrorShipper {
     return known
   }
 
+  /// The log has another past.
+  private func foreign(_ header: OutboxHeader) -> LarchError {
+    if let log = header.log, !header.isKnown(in: server.name) { return refused(.elsewhere(log)) }
+    return refused(.foreign)
+  }
+
   /// The log lacks commits that the server had confirmed, unless it is another log.
   private func checkLoss(_ header: OutboxHeader) throws {
-    if let log = header.log, !header.isKnown(in: server.name) { throw refused(.elsewhere(log)) }
+    if header.log != nil, !header.isKnown(in: server.name) { throw foreign(header) }
     if header.needsFirstCopy { return }
     tell(
       LogMessage(
-        .warning, .mirrorFailed,
+        .warning, .serverLostCommits,
         "The server has lost commits that it had confirmed; the whole store is sent again."
       ) {
         $0.path = self.environment.path
@@ -376,7 +383,7 @@ private final class CopiedPairs: LogStateWriter {
 extension MirrorShipper {
   func status() throws -> MirrorStatus {
     guard let header = try environment.outboxHeader() else {
-      throw LarchError(.closed, "The mirror of the store was ended.") {
+      throw LarchError(.closed, "The mirror of the store was ended; open the store again.") {
         $0.path = self.environment.path
       }
     }

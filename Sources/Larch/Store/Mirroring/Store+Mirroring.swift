@@ -44,7 +44,8 @@ extension Store {
   /// Ends the mirror: commits are not recorded any more, and what waits to be shipped is deleted. The log
   /// on the server stays as it is.
   ///
-  /// - Throws: `.closed`; the errors of a write.
+  /// - Throws: `.readOnly` for a copy that follows a log or is one of a shared store, `.unsuitableFile` for a store
+  ///   without a mirror; `.closed`; the errors of a write.
   /// - Complexity: O(what waits).
   public func endMirror() throws {
     let mirror = companions.withLock { companions in
@@ -52,24 +53,16 @@ extension Store {
       return companions.mirror
     }
     mirror?.end()
+    guard let role = try environment.outboxHeader()?.role else {
+      throw LarchError(.unsuitableFile, "The store has no mirror.") { $0.path = path }
+    }
+    try expectNoCopy(role)
     try environment.endOutbox()
   }
 
   package func startMirror(_ log: ServerLog) throws {
     if let role = try environment.outboxHeader()?.role {
-      switch role {
-      case .writer, .superseded: break
-      case .follower:
-        throw LarchError(
-          .readOnly,
-          "The file is a copy that follows a log; open it with `Store(following:copy:for:)`, or promote it there."
-        ) { $0.path = path }
-      case .shared:
-        throw LarchError(
-          .readOnly,
-          "The file is a copy of a shared store; open it with `Store(sharing:copy:for:)`, or call `endSharing()` there first."
-        ) { $0.path = path }
-      }
+      try expectNoCopy(role)
     } else {
       try beginOutbox()
     }
@@ -79,6 +72,22 @@ extension Store {
     }
     companions.withLock { $0.mirror = StoreMirror(shipper) }
     shipper.start()
+  }
+
+  private func expectNoCopy(_ role: OutboxRole) throws {
+    switch role {
+    case .writer, .superseded: return
+    case .follower:
+      throw LarchError(
+        .readOnly,
+        "The file is a copy that follows a log; open it with `Store(following:copy:for:)`, or promote it there."
+      ) { $0.path = path }
+    case .shared:
+      throw LarchError(
+        .readOnly,
+        "The file is a copy of a shared store; open it with `Store(sharing:copy:for:)`, or call `endSharing()` there first."
+      ) { $0.path = path }
+    }
   }
 
   private func beginOutbox() throws {

@@ -232,7 +232,7 @@ struct CopyMaker: Sendable {
   private var leftBehind: LarchError {
     error(
       .diverged,
-      "The log is that of a shared store now, and does not have all commits of this file. Keep the file for those, and choose another path for the copy."
+      "The log is that of a shared store, and does not have all commits of this file: it is another store's, or it went on without them. Check the name, or keep the file and choose another path for the copy."
     )
   }
 
