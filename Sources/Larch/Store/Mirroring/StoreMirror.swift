@@ -56,7 +56,8 @@ public final class StoreMirror: Sendable {
   /// Puts the present state of this store in place of everything that the log has, and continues from
   /// there.
   ///
-  /// For a store that was restored to an earlier state, or that takes the log of another one.
+  /// For a store that was restored to an earlier state, that takes the log of another one, or whose mirror moves to
+  /// another log: the one that it had until then stays as it is.
   /// Followers throw their copies away and fetch the new state. The log of a shared store is not touched: then the
   /// mirror stops.
   ///
