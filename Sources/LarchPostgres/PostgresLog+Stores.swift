@@ -21,7 +21,7 @@ extension PostgresLog {
         SELECT s.name, s.shared, s.folded, n.position, extract(epoch FROM f.at)::float8,
           extract(epoch FROM n.at)::float8
         FROM \(tables("store")) s
-        JOIN \(tables("log")) f ON f.era = s.era AND f.position = s.folded AND f.part = 0
+        LEFT JOIN \(tables("log")) f ON f.era = s.era AND f.position = s.folded AND f.part = 0
         CROSS JOIN LATERAL (
           SELECT * FROM \(tables("log")) WHERE era = s.era AND part = 0 ORDER BY position DESC LIMIT 1
         ) n WHERE s.ended IS NULL ORDER BY s.name

@@ -1,11 +1,13 @@
 /// How many changes of single records wait in an index of words before they are merged into its blocks.
+///
+/// What waits is merged all at once if it is little. Otherwise each save merges a piece of it, since all of it would
+/// take one save some 600 milliseconds.
 package struct SearchLimits: Sendable {
-  /// The most records with pending words in one index. With more, all of them are merged.
+  /// The records with pending words in one index, about.
   package var records = 128
-  /// The bytes of their entries, about. With more, a save merges some of the words.
+  /// The bytes of their entries, about.
   package var bytes = 1 << 20
-  /// A save merges this part of `bytes`, or a little more. Merging all that waits at once would take a save of a long
-  /// text some 600 milliseconds.
+  /// A piece has this part of `bytes`, or a little more.
   package var pieces = 12
 
   package init() {}
@@ -13,5 +15,12 @@ package struct SearchLimits: Sendable {
   package init(records: Int, bytes: Int = 1 << 20) {
     self.records = records
     self.bytes = bytes
+  }
+
+  private static let little = 128 << 10
+
+  /// Whether so many entries with so many bytes are merged all at once.
+  func mergesAll(_ count: Int, _ size: Int) -> Bool {
+    count > records && size <= Self.little || count > 4 * records || size > 2 * bytes
   }
 }

@@ -11,25 +11,25 @@ struct PendingPiece {
   /// - Parameters:
   ///   - entries: at least one.
   ///   - start: no word of the piece comes before it, unless no other word is left.
-  ///   - wanted: how many bytes the words have at most, unless a single word has more.
+  ///   - wanted: how many bytes the words have at most, unless there is one of each entry.
   init(of entries: [PendingEntry], from start: [UInt8], size wanted: Int) throws {
     var first = try entries.map { entry in
       try start.withUnsafeBytes { try entry.place(atOrAfter: $0) }
     }
     if zip(entries, first).allSatisfy({ $0.count == $1 }) { first = entries.map { _ in 0 } }
-    // The words of the entry with most of them stand for those of all.
-    let rest = { (place: Int) in entries[place].count - first[place] }
-    let guide = entries.indices.max { rest($0) < rest($1) } ?? 0
-    var count = rest(guide)
     places = zip(entries, first).map { $1..<$0.count }
     while true {
       let size = try zip(entries, places).reduce(0) { try $0 + $1.0.size(of: $1.1) }
-      if size <= wanted || count == 1 { return }
-      count = max(1, min(count - 1, count * wanted / size))
-      let word = try entries[guide].word(first[guide] + count)
+      // The entry with most words in the piece says where it is cut.
+      let guide = places.indices.max { places[$0].count < places[$1].count } ?? 0
+      let count = places[guide].count
+      if size <= wanted || count <= 1 { return }
+      let rest = max(1, min(count - 1, count * wanted / size))
+      let word = try entries[guide].word(places[guide].lowerBound + rest)
       end = [UInt8](word)
-      places = try zip(entries, first).map { entry, first in
-        first..<max(first, try entry.place(atOrAfter: word))
+      places = try zip(entries, places).map { entry, places in
+        let last = min(places.upperBound, try entry.place(atOrAfter: word))
+        return places.lowerBound..<max(places.lowerBound, last)
       }
     }
   }

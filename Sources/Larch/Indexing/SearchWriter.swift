@@ -58,7 +58,7 @@ struct SearchWriter {
       size += bytes.count
       if changes[number] == nil { count += 1 }
     }
-    return count > limits.records || size > 2 * limits.bytes ? nil : changes
+    return limits.mergesAll(count, size) ? nil : changes
   }
 
   /// Adds to the pending entry of a record.
@@ -85,11 +85,15 @@ struct SearchWriter {
     SearchKey.append(number, base: tree.base, to: &key)
   }
 
-  /// Merges some words of all entries, if too many bytes wait.
+  /// Merges some words of all entries, if too much waits.
   private func mergePiece(_ limits: SearchLimits) throws {
+    var count = 0
     var size = 0
-    try PendingList.forEach(tree) { size += $1.count }
-    if size <= limits.bytes { return }
+    try PendingList.forEach(tree) {
+      count += 1
+      size += $1.count
+    }
+    if count <= limits.records, size <= limits.bytes { return }
     // It owns the bytes of the entries.
     let list = try PendingList.copied(tree)
     defer { withExtendedLifetime(list) {} }

@@ -18,7 +18,7 @@ package final class PostgresRecordTables: RecordTables {
   /// The log that the tables follow: its schema in this database, and the name of the store there.
   private let source: String
 
-  package var name: String { "\(server.name), schema \(names.schema)" }
+  package var name: String { "\(server.name), tables in \(names.schema)" }
 
   /// - Parameters:
   ///   - store: the name of the store whose log, in the same database, the tables follow.

@@ -38,7 +38,7 @@ struct MirrorCommand: Command {
   static let examples = [
     Example("larch mirror shop.larch postgres://db/larch", "Ship commits until Ctrl-C"),
     Example("larch mirror shop.larch postgres://db/larch --once", "Ship what waits, then end"),
-    Example("larch mirror shop.larch postgres://db/larch --end", "Have no mirror any more"),
+    Example("larch mirror shop.larch postgres://db/larch --end", "Stop mirroring"),
   ]
 
   private let path: String
@@ -71,8 +71,8 @@ struct MirrorCommand: Command {
   static func name(_ arguments: Arguments) -> String { arguments[logName] ?? "main" }
 
   func run(_ console: Console) throws -> ExitCode {
-    // Lost commits of the server, and dropped ones of the file.
-    let messages = StoreMessages([.serverLostCommits, .outboxDropped])
+    // Whoever ships should see that commits cannot be restored any more.
+    let messages = StoreMessages([.serverLostCommits])
     let store = try StoreFile.openToWrite(path, log: messages.log)
     defer { store.close() }
     if isEnding {
@@ -93,8 +93,14 @@ struct MirrorCommand: Command {
   }
 
   private func end(of store: Store, _ console: Console) throws -> ExitCode {
-    let header = try store.environment.outboxHeader()
-    if let header, let other = header.log, !header.isKnown(in: log.name) {
+    let header: OutboxHeader?
+    do {
+      header = try store.environment.outboxHeader()
+    } catch let error as LarchError where error.code == .corrupted {
+      // Ending the mirror is the cure for that.
+      header = nil
+    }
+    if let other = header?.log, !isNamed(other) {
       throw LarchError(
         .conflictingOptions,
         "The mirror of the store is in another log, so it was not ended; give the address and the name of that one."
@@ -104,14 +110,31 @@ struct MirrorCommand: Command {
       }
     }
     try store.endMirror()
-    let dropped = Int(clamping: (header?.place.position ?? 0) - (header?.shipped.position ?? 0))
+    // Nil where the server does not have the whole store.
+    let isWhole = header?.needsFirstCopy != true
+    let dropped = isWhole ? (header?.place.position ?? 0) - (header?.shipped.position ?? 0) : nil
     if isJSON {
-      try console.print(json: ["ended": .bool(true), "notShipped": .int(dropped)])
+      try console.print(
+        json: [
+          "ended": .bool(true), "notShipped": dropped.map { .int(Int(clamping: $0)) } ?? .null,
+        ])
       return .well
     }
-    let loss = dropped == 0 ? "" : "; \(Amount.counted(dropped, "commit")) had not been shipped"
+    let loss =
+      dropped.map {
+        $0 == 0 ? "" : "; \(Amount.counted(Int(clamping: $0), "commit")) had not been shipped"
+      } ?? "; the server does not have the whole store"
     try console.print("\(path, .strong): the mirror was ended\(loss)")
     return .well
+  }
+
+  /// Whether a kept name is that of the log; how the server is reached does not matter. Without libpq, the name of
+  /// the log has no address.
+  private func isNamed(_ kept: String) -> Bool {
+    let names = [kept, log.name].map { $0.replacing(#/ \(sslmode [^)]*\)/#, with: "") }
+    return names[0] == names[1]
+      || names[1].hasPrefix("PostgreSQL,")
+        && names[0].hasSuffix(names[1].dropFirst("PostgreSQL".count))
   }
 
   private func askServer() throws {

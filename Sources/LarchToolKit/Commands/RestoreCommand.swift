@@ -21,7 +21,8 @@ struct RestoreCommand: Command {
   ) { RestoreCommand.date($0) != nil }
   private static let takeOver = Flag("--take-over", "let the restored store continue the log")
   private static let replace = Flag(
-    "--replace", "replace a file that exists; what only this file has is lost")
+    "--replace", "replace a file that exists; a store without a mirror is lost with all that it has"
+  )
   static let operands = [target, MirrorCommand.url]
   static let options: [any OptionDeclaration] = [
     MirrorCommand.logName, MirrorCommand.schema, position, time, takeOver, replace, Flag.json,

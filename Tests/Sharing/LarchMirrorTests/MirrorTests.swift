@@ -173,9 +173,103 @@ struct MirrorTests {
       #expect(untouched == head)
     }
     try await mirrored(to: second) { try await $1.settled() }
+    // A log that the store has left is not overwritten when all pairs are needed, either.
+    try await mirrored(to: first) { store, mirror in
+      try store.environment.restartOutbox(isPaused: true)
+      await #expect(throws: LarchError.self) { try await mirror.settled() }
+      let untouched = try MemoryLog(first).head()
+      #expect(untouched == head)
+    }
   }
 
-  @Test("A mirror goes on where its log is at another address")
+  @Test(
+    "A mirror stops when another program has moved it, and the move stays", .timeLimit(.minutes(1)))
+  func movedMeanwhile() async throws {
+    let (first, second) = (MemoryServer(name: "first"), MemoryServer(name: "second"))
+    for savesFirst in [false, true] {
+      try await withMirrored(first) { store, _ in
+        try store.mirror?.startOver()
+        try store.saveAll([Shop(name: "a")])
+        try await store.mirror?.settled()
+        let mover = MirrorShipper(store.environment, second.serverLog) { _ in }
+        try mover.startOver()
+        mover.start()
+        while try !mover.hasShipped(mover.newestPosition()) {
+          try await Task.sleep(for: .milliseconds(5))
+        }
+        mover.end()
+        let head = try MemoryLog(first).head()
+        if savesFirst { try store.saveAll([Shop(name: "b")]) }
+        while true {
+          if case .stopped(let error)? = try store.mirror?.status.activity {
+            #expect(error.code == .diverged)
+            #expect(error.context.detail?.contains("to second") == true)
+            break
+          }
+          try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(try store.environment.outboxHeader()?.log == "second")
+        #expect(try MemoryLog(first).head() == head)
+      }
+    }
+  }
+
+  private func transaction(of store: Store) throws -> UInt64 {
+    let reader = try store.environment.beginRead(at: CodePlace())
+    defer { store.environment.endRead(reader) }
+    return reader.transaction.id
+  }
+
+  @Test("Programs that ship to one log by two addresses write nothing while nothing happens")
+  func twoAddresses() async throws {
+    let server = MemoryServer()
+    try await withMirrored(server) { store, _ in
+      try store.saveAll([Shop(name: "a")])
+      try await store.mirror?.settled()
+      let other = MirrorShipper(
+        store.environment, ServerLog(name: "elsewhere") { MemoryLog(server) }, tell: { _ in })
+      other.start()
+      try store.saveAll([Shop(name: "b")])
+      let place = try other.newestPosition()
+      while try !other.hasShipped(place) || !other.hasNoted(place) {
+        try await Task.sleep(for: .milliseconds(5))
+      }
+      try await store.mirror?.settled()
+      // Both have seen the last write by now.
+      try await Task.sleep(for: .milliseconds(1500))
+      let version = try transaction(of: store)
+      try await Task.sleep(for: .milliseconds(1500))
+      #expect(try transaction(of: store) == version)
+      other.end()
+      #expect(try MemoryLog(server).everything() == store.everyPair())
+    }
+  }
+
+  @Test("Ending a mirror is the cure for a damaged outbox")
+  func damaged() async throws {
+    let server = MemoryServer()
+    try await withMirrored(server) { store, path in
+      try store.saveAll([Shop(name: "a")])
+      try await store.mirror?.settled()
+      try store.environment.upkeep { transaction in
+        let tree = try #require(try OutboxTree.open(in: transaction, path: path))
+        try [UInt8](repeating: 0, count: OutboxTree.keySize).withUnsafeBytes { key in
+          try [UInt8](repeating: 7, count: 100).withUnsafeBytes { value in
+            _ = try tree.database.put(key, value, in: transaction)
+          }
+        }
+      }
+      store.close()
+      let again = try Store(at: path, for: Shop.self, Order.self, Label.self, options: .quick)
+      defer { again.close() }
+      #expect(caught { try again.saveAll([Shop(name: "b")]) }?.code == .corrupted)
+      try again.endMirror()
+      try again.saveAll([Shop(name: "b")])
+      #expect(caught { try again.endMirror() }?.code == .unsuitableFile)
+    }
+  }
+
+  @Test("A mirror goes on where its log is at another address", .timeLimit(.minutes(1)))
   func anotherAddress() async throws {
     let server = MemoryServer(name: "old")
     let path = ScratchFile.freshPath()
@@ -187,7 +281,9 @@ struct MirrorTests {
       defer { store.close() }
       try store.saveAll([Shop(name: name)])
       try await store.mirror?.settled()
-      #expect(try store.environment.outboxHeader()?.log == name)
+      while try store.environment.outboxHeader()?.log != name {
+        try await Task.sleep(for: .milliseconds(5))
+      }
       #expect(try MemoryLog(server).everything() == store.everyPair())
     }
   }

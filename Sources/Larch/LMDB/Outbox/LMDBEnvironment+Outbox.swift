@@ -205,6 +205,15 @@ extension LMDBEnvironment {
     }
   }
 
+  /// Gives up the log that the store has been shipped to: from here on it is at a place that this log does not lead to.
+  package func leaveLog() throws {
+    try changeOutbox { header, tree, _, write in
+      try tree.empty(by: write)
+      header?.moveUnrecorded()
+      header?.restart(isPaused: false)
+    }
+  }
+
   /// Changes the role. A follower that becomes a writer makes tokens of its own from here on.
   ///
   /// - Throws: `.diverged` if a writer has commits that were not shipped: they would be lost.

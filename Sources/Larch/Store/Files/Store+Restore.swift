@@ -15,7 +15,7 @@ extension Store {
   ///   - progress: called after each piece that was copied; an error stops the restoration, and
   ///     nothing is changed.
   /// - Throws: `.fileNotFound`, `.notAStore`, `.newerFormat`, `.truncated`, `.corrupted`,
-  ///   `.checksumMismatch` for a damaged backup; `.readOnly` if the store at `path` follows another one;
+  ///   `.checksumMismatch` for a damaged backup; `.readOnly` if the store at `path` is the copy of a log;
   ///   `.notShipped` if it has commits that no server has; `.fileExists` if there is a file at `path` and
   ///   `replacing` is false; `.busy` if the backup or the file at `path` is open as a store;
   ///   `.diskFull`, `.accessDenied`, `.ioFailure`; what `progress` throws.
@@ -150,7 +150,7 @@ struct Restoration {
     guard header.hasUnshipped else { return }
     throw LarchError(
       .notShipped,
-      "The store has commits that are not on the server of its mirror yet, and would be lost. Ship them (`larch mirror … --once`; with another `--name` and `--replace` if its log takes them no more), or move the file away; or end the mirror, which drops them (`endMirror()`, `larch mirror … --end`)."
+      "The store has commits that are not on the server of its mirror yet, and would be lost. Ship them (`larch mirror … --once`; with another `--name` and `--replace` if its log no longer accepts them), or move the file away; or end the mirror, which drops them (`endMirror()`, `larch mirror … --end`)."
     ) {
       $0.path = location.path
       let commits = header.place.position - header.shipped.position

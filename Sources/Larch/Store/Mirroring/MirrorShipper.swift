@@ -32,6 +32,9 @@ final class MirrorShipper: @unchecked Sendable {
   private var known: LogPlace?
   private var lastTransaction: UInt64?
   private var failures = 0
+  /// Whether the file has the name of the log. It is written once: another program may ship to the same log by
+  /// another address.
+  private var hasNotedLog = false
   private var lastTrim = MonotonicTime.now
   private var lastFold = MonotonicTime.now
 
@@ -86,9 +89,7 @@ extension MirrorShipper {
         failures = 0
       } catch {
         if mustEnd { break }
-        // What kept it from going on may be what `startOver` was called for meanwhile.
-        if !startsOver, locked({ mustStartOver }) { continue }
-        fail(error)
+        fail(error, startsOver: startsOver)
       }
       wait()
     }
@@ -145,7 +146,7 @@ extension MirrorShipper {
   }
 
   /// Whether the mirror has stopped for good is decided by the kind of the error.
-  private func fail(_ error: any Error) {
+  private func fail(_ error: any Error, startsOver: Bool) {
     failures += 1
     known = nil
     let failure =
@@ -153,6 +154,8 @@ extension MirrorShipper {
       ?? LarchError(.unavailable, "The mirror could not read its store.", underlying: error)
     let isLasting = !Self.passing.contains(failure.code)
     let isNews = locked {
+      // What kept it from going on may be what `startOver` was called for meanwhile.
+      if !startsOver, mustStartOver { return false }
       defer { activity = isLasting ? .stopped(failure) : .waiting(failure) }
       if case .waiting = activity, !isLasting { return false }
       if case .stopped = activity { return false }
@@ -193,6 +196,12 @@ extension MirrorShipper {
         throw refused(.shared)
       }
       try environment.setOutboxRole(.writer)
+      if let header = try environment.outboxHeader(), header.log != nil,
+        !header.isKnown(in: server.name)
+      {
+        // Who ships to the log that it had must not take it for that of this store any more.
+        try environment.leaveLog()
+      }
       try copy(to: log, expecting: head?.newest)
       locked { mustStartOver = false }
     }
@@ -243,10 +252,12 @@ extension MirrorShipper {
       let header = try environment.outboxHeader()
       // Another program has shipped the store to another log, which says that it is not the writer.
       if header?.role == .superseded { known = nil }
-      if header?.shipped != place || header?.isKnown(in: server.name) == false {
-        try environment.trimOutbox(through: place, in: server.name)
+      let isNoted = hasNotedLog || header?.isKnown(in: server.name) == true
+      if header?.shipped != place || !isNoted {
+        try environment.trimOutbox(through: place, in: isNoted ? nil : server.name)
         lastTransaction = try newestTransaction()
       }
+      hasNotedLog = true
     }
     if now.nanoseconds - lastFold.nanoseconds >= 1_000_000_000 {
       lastFold = now
@@ -276,6 +287,9 @@ extension MirrorShipper {
         place.token.random == header.random || place == header.place || place == header.shipped
       }
       guard newest.map(isOurs) ?? true else { throw foreign(header) }
+      if newest != nil, header.log != nil, !header.isKnown(in: server.name) {
+        throw foreign(header)
+      }
       try copy(to: log, expecting: newest)
       return known
     }
@@ -313,7 +327,8 @@ extension MirrorShipper {
   /// The log lacks commits that the server had confirmed, unless it is another log.
   private func checkLoss(_ header: OutboxHeader) throws {
     if header.log != nil, !header.isKnown(in: server.name) { throw foreign(header) }
-    if header.needsFirstCopy { return }
+    // Once, however often the copy fails.
+    if header.needsFirstCopy || failures > 0 { return }
     tell(
       LogMessage(
         .warning, .serverLostCommits,

@@ -53,10 +53,14 @@ extension Store {
       return companions.mirror
     }
     mirror?.end()
-    guard let role = try environment.outboxHeader()?.role else {
-      throw LarchError(.unsuitableFile, "The store has no mirror.") { $0.path = path }
+    do {
+      guard let role = try environment.outboxHeader()?.role else {
+        throw LarchError(.unsuitableFile, "The store has no mirror.") { $0.path = path }
+      }
+      try expectNoCopy(role)
+    } catch let error as LarchError where error.code == .corrupted {
+      // This is the cure for that.
     }
-    try expectNoCopy(role)
     try environment.endOutbox()
   }
 

@@ -101,12 +101,13 @@ import Testing
     var most = 0
     for number in 0..<200 {
       let before = try PendingWordsOfStore(store, Page.self)
-      // New records and changed ones.
-      try store.saveAll([Page(id: number * 7 % 120, title: long(number), body: "larch")])
+      // New records and changed ones; some have more words, which all come behind those of the others.
+      let body = number % 9 == 0 ? long(number, words: 70).replacing("w", with: "ж") : "larch"
+      try store.saveAll([Page(id: number * 7 % 120, title: long(number), body: body)])
       let after = try PendingWordsOfStore(store, Page.self)
       // Nothing waits for long, and no save has to merge all that does.
       #expect(after.bytes <= limits.bytes * 5 / 4 && after.entries.count < 40, "\(number)")
-      #expect(after.bytes > before.bytes / 2, "\(number)")
+      #expect(after.bytes * 3 > before.bytes, "\(number)")
       most = max(most, after.entries.count)
       if number % 20 == 0 { try expectClean(store) }
     }
