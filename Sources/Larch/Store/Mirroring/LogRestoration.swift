@@ -186,23 +186,3 @@ extension Store.Options {
     return options
   }
 }
-
-/// Passes pairs on, and tells how many there were.
-private final class CountedPairs: LogStateWriter {
-  private let file: StateFile
-  private let progress: ((Int) throws -> Void)?
-  private var pairs = 0
-
-  init(into file: StateFile, _ progress: ((Int) throws -> Void)?) {
-    self.file = file
-    self.progress = progress
-  }
-
-  func begin(_ tree: LogTree) throws { try file.begin(tree) }
-
-  func add(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws {
-    try file.add(key, value)
-    pairs += 1
-    if pairs % 10_000 == 0 { try progress?(pairs) }
-  }
-}

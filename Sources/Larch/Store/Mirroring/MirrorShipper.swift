@@ -358,7 +358,7 @@ extension MirrorShipper {
         })
       locked { activity = .copying(pairs: 0) }
       let isDone = try log.begin(at: header.place, expecting: expected, for: .mirrored) { writer in
-        try copyPairs(CopiedPairs(to: writer) { try self.note(copied: $0) })
+        try copyPairs(CountedPairs(into: writer) { try self.note(copied: $0) })
       }
       guard isDone else { return known = nil }
       try environment.trimOutbox(through: header.place, in: server.name, isFirstCopy: true)
@@ -370,26 +370,6 @@ extension MirrorShipper {
   private func note(copied pairs: Int) throws {
     if mustEnd { throw LarchError.closed(environment.path) }
     locked { activity = .copying(pairs: pairs) }
-  }
-}
-
-/// Passes pairs on, and tells how many there were.
-private final class CopiedPairs: LogStateWriter {
-  private let writer: any LogStateWriter
-  private let tell: (Int) throws -> Void
-  private var pairs = 0
-
-  init(to writer: any LogStateWriter, _ tell: @escaping (Int) throws -> Void) {
-    self.writer = writer
-    self.tell = tell
-  }
-
-  func begin(_ tree: LogTree) throws { try writer.begin(tree) }
-
-  func add(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws {
-    try writer.add(key, value)
-    pairs += 1
-    if pairs % 10_000 == 0 { try tell(pairs) }
   }
 }
 
