@@ -43,6 +43,12 @@ package final class MemoryServer: @unchecked Sendable {
     set { changed.withLock { delay = newValue } }
   }
   private var delay = 0.0
+  /// Seconds that a whole state takes to arrive at least.
+  package var stateDelay: Double {
+    get { changed.withLock { slowness } }
+    set { changed.withLock { slowness = newValue } }
+  }
+  private var slowness = 0.0
   /// The client whose turn it is.
   fileprivate var turn: ObjectIdentifier?
 
@@ -160,6 +166,7 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
     guard try call({ $0?.newest }) == expected else { return false }
     let state = MemoryState()
     try fill(state)
+    if server.stateDelay > 0 { Thread.sleep(forTimeInterval: server.stateDelay) }
     return try call { log in
       if let log, log.newest == place, log.folded == place { return true }
       guard log?.newest == expected else { return false }

@@ -100,7 +100,7 @@ struct MirrorCommand: Command {
       // Ending the mirror is the cure for that.
       header = nil
     }
-    if let other = header?.log, !isNamed(other) {
+    if let header, let other = header.log, !header.isKnown(in: log.name), !isNamed(other) {
       throw LarchError(
         .conflictingOptions,
         "The mirror of the store is in another log, so it was not ended; give the address and the name of that one."
@@ -110,9 +110,10 @@ struct MirrorCommand: Command {
       }
     }
     try store.endMirror()
-    // Nil where the server does not have the whole store.
-    let isWhole = header?.needsFirstCopy != true
-    let dropped = isWhole ? (header?.place.position ?? 0) - (header?.shipped.position ?? 0) : nil
+    // Nil where the server does not have the whole store, or nobody knows what it has.
+    let dropped = header.flatMap { header in
+      header.needsFirstCopy ? nil : header.place.position - header.shipped.position
+    }
     if isJSON {
       try console.print(
         json: [
@@ -123,7 +124,7 @@ struct MirrorCommand: Command {
     let loss =
       dropped.map {
         $0 == 0 ? "" : "; \(Amount.counted(Int(clamping: $0), "commit")) had not been shipped"
-      } ?? "; the server does not have the whole store"
+      } ?? "; the server may not have the whole store"
     try console.print("\(path, .strong): the mirror was ended\(loss)")
     return .well
   }

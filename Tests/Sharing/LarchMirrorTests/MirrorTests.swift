@@ -115,7 +115,11 @@ struct MirrorTests {
   @Test("A server that lost confirmed commits gets the whole store again")
   func lostByServer() async throws {
     let server = MemoryServer()
-    try await withMirrored(server) { store, _ in
+    let losses = Locked(0)
+    let options = Store.Options.quick.with { options in
+      options.log = { if $0.event == .serverLostCommits { losses.withLock { $0 += 1 } } }
+    }
+    try await withMirrored(server, options: options) { store, _ in
       var shopping = RandomShopping(seed: 7)
       for _ in 0..<30 { try shopping.write(to: store) }
       try await store.mirror?.settled()
@@ -124,12 +128,14 @@ struct MirrorTests {
       try shopping.write(to: store)
       try await store.mirror?.settled()
       try await Task.sleep(for: .milliseconds(300))
+      #expect(losses.withLock { $0 } == 0)
       server.forget(10)
       while try MemoryLog(server).head()?.newest.position != store.mirror?.status.committed {
         try shopping.write(to: store)
         try await Task.sleep(for: .milliseconds(5))
       }
       try await store.mirror?.settled()
+      #expect(losses.withLock { $0 } == 1)
       #expect(try MemoryLog(server).everything() == store.everyPair())
     }
   }
@@ -174,8 +180,10 @@ struct MirrorTests {
     }
     try await mirrored(to: second) { try await $1.settled() }
     // A log that the store has left is not overwritten when all pairs are needed, either.
+    try Store.using(path, Shop.self, Order.self, Label.self) {
+      try $0.environment.restartOutbox(isPaused: true)
+    }
     try await mirrored(to: first) { store, mirror in
-      try store.environment.restartOutbox(isPaused: true)
       await #expect(throws: LarchError.self) { try await mirror.settled() }
       let untouched = try MemoryLog(first).head()
       #expect(untouched == head)
@@ -186,20 +194,25 @@ struct MirrorTests {
     "A mirror stops when another program has moved it, and the move stays", .timeLimit(.minutes(1)))
   func movedMeanwhile() async throws {
     let (first, second) = (MemoryServer(name: "first"), MemoryServer(name: "second"))
+    // The one that ships to the first log has time to find out.
+    second.stateDelay = 0.5
     for savesFirst in [false, true] {
       try await withMirrored(first) { store, _ in
         try store.mirror?.startOver()
         try store.saveAll([Shop(name: "a")])
         try await store.mirror?.settled()
+        let head = try MemoryLog(first).head()
         let mover = MirrorShipper(store.environment, second.serverLog) { _ in }
         try mover.startOver()
         mover.start()
+        if savesFirst {
+          try await Task.sleep(for: .milliseconds(200))
+          try store.saveAll([Shop(name: "b")])
+        }
         while try !mover.hasShipped(mover.newestPosition()) {
           try await Task.sleep(for: .milliseconds(5))
         }
         mover.end()
-        let head = try MemoryLog(first).head()
-        if savesFirst { try store.saveAll([Shop(name: "b")]) }
         while true {
           if case .stopped(let error)? = try store.mirror?.status.activity {
             #expect(error.code == .diverged)
@@ -210,6 +223,7 @@ struct MirrorTests {
         }
         #expect(try store.environment.outboxHeader()?.log == "second")
         #expect(try MemoryLog(first).head() == head)
+        #expect(try MemoryLog(second).everything() == store.everyPair())
       }
     }
   }

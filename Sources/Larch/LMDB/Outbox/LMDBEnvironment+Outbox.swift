@@ -170,7 +170,8 @@ extension LMDBEnvironment {
   ) throws {
     try changeOutbox { header, tree, transaction, write in
       guard var known = header else { return }
-      if let log { known.log = log }
+      // What was shipped to another log before the store left it comes late.
+      if let log, place.position >= known.shipped.position { known.log = log }
       if isFirstCopy, place.position >= known.shipped.position {
         // Nothing that was not recorded came after the copy.
         known.needsFirstCopy = false
@@ -205,12 +206,15 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Gives up the log that the store has been shipped to: from here on it is at a place that this log does not lead to.
-  package func leaveLog() throws {
+  /// Gives up the log that the store has been shipped to, for another one. From here on the store is at a place that the
+  /// first one does not lead to, with other tokens, so whoever still ships there finds a log of another store.
+  package func leaveLog(for name: String) throws {
     try changeOutbox { header, tree, _, write in
       try tree.empty(by: write)
+      header?.random = .random(in: 1 ... .max)
       header?.moveUnrecorded()
       header?.restart(isPaused: false)
+      header?.log = name
     }
   }
 

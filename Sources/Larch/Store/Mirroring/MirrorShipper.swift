@@ -32,9 +32,11 @@ final class MirrorShipper: @unchecked Sendable {
   private var known: LogPlace?
   private var lastTransaction: UInt64?
   private var failures = 0
-  /// Whether the file has the name of the log. It is written once: another program may ship to the same log by
-  /// another address.
+  /// Whether the name of the log was noted in the file. It is noted only once where nothing else is to be written:
+  /// another program may ship to the same log by another address.
   private var hasNotedLog = false
+  /// Whether a loss of the server was reported that is not mended yet.
+  private var hasToldLoss = false
   private var lastTrim = MonotonicTime.now
   private var lastFold = MonotonicTime.now
 
@@ -91,7 +93,7 @@ extension MirrorShipper {
         if mustEnd { break }
         fail(error, startsOver: startsOver)
       }
-      wait()
+      wait(startsOver: startsOver)
     }
     locked {
       log?.close()
@@ -102,12 +104,13 @@ extension MirrorShipper {
   }
 
   /// Waits for a commit, or until it is time for the next attempt.
-  private func wait() {
+  private func wait(startsOver: Bool) {
     guard failures == 0 else {
       // A failing server is asked less and less often, up to each 5 seconds.
       let pause = min(5.0, 0.05 * Double(1 << min(failures, 10)))
       let end = MonotonicTime.now.nanoseconds + Int64(pause * 1e9)
-      while !mustEnd, !locked({ mustStartOver }) {
+      // A call of `startOver` is answered at once, but not again and again.
+      while !mustEnd, startsOver || !locked({ mustStartOver }) {
         let rest = end - MonotonicTime.now.nanoseconds
         guard rest > 0 else { return }
         // Commits wake it too, and have to wait.
@@ -200,7 +203,7 @@ extension MirrorShipper {
         !header.isKnown(in: server.name)
       {
         // Who ships to the log that it had must not take it for that of this store any more.
-        try environment.leaveLog()
+        try environment.leaveLog(for: server.name)
       }
       try copy(to: log, expecting: head?.newest)
       locked { mustStartOver = false }
@@ -252,9 +255,9 @@ extension MirrorShipper {
       let header = try environment.outboxHeader()
       // Another program has shipped the store to another log, which says that it is not the writer.
       if header?.role == .superseded { known = nil }
-      let isNoted = hasNotedLog || header?.isKnown(in: server.name) == true
-      if header?.shipped != place || !isNoted {
-        try environment.trimOutbox(through: place, in: isNoted ? nil : server.name)
+      let needsName = !hasNotedLog && header?.isKnown(in: server.name) == false
+      if header?.shipped != place || needsName {
+        try environment.trimOutbox(through: place, in: server.name)
         lastTransaction = try newestTransaction()
       }
       hasNotedLog = true
@@ -287,9 +290,6 @@ extension MirrorShipper {
         place.token.random == header.random || place == header.place || place == header.shipped
       }
       guard newest.map(isOurs) ?? true else { throw foreign(header) }
-      if newest != nil, header.log != nil, !header.isKnown(in: server.name) {
-        throw foreign(header)
-      }
       try copy(to: log, expecting: newest)
       return known
     }
@@ -309,7 +309,11 @@ extension MirrorShipper {
     }
     guard newest.token.random == header.random, newest.position < header.shipped.position else {
       // Only a log that had what this store has shipped can be continued by another one.
-      if case .diverged = try log.tail(after: header.shipped, limit: 0) { throw foreign(header) }
+      switch try log.tail(after: header.shipped, limit: 0) {
+      case .diverged: throw foreign(header)
+      case .cut where header.log != nil && !header.isKnown(in: server.name): throw foreign(header)
+      case .entries, .cut: break
+      }
       try environment.setOutboxRole(.superseded)
       throw refused(.superseded)
     }
@@ -327,8 +331,8 @@ extension MirrorShipper {
   /// The log lacks commits that the server had confirmed, unless it is another log.
   private func checkLoss(_ header: OutboxHeader) throws {
     if header.log != nil, !header.isKnown(in: server.name) { throw foreign(header) }
-    // Once, however often the copy fails.
-    if header.needsFirstCopy || failures > 0 { return }
+    if header.needsFirstCopy || hasToldLoss { return }
+    hasToldLoss = true
     tell(
       LogMessage(
         .warning, .serverLostCommits,
@@ -363,6 +367,7 @@ extension MirrorShipper {
       guard isDone else { return known = nil }
       try environment.trimOutbox(through: header.place, in: server.name, isFirstCopy: true)
       known = header.place
+      hasToldLoss = false
       locked { shipped = header.place }
     }
   }
@@ -409,7 +414,7 @@ extension MirrorShipper {
   /// - Throws: the error with which the mirror has stopped.
   func hasShipped(_ position: UInt64) throws -> Bool {
     try locked {
-      if let shipped, shipped.position >= position { return true }
+      if !mustStartOver, let shipped, shipped.position >= position { return true }
       if case .stopped(let error) = activity { throw error }
       if isEnding { throw LarchError.closed(environment.path) }
       return false

@@ -42,7 +42,7 @@ extension Store {
   public var mirror: StoreMirror? { companions.withLock { $0.mirror } }
 
   /// Ends the mirror: commits are not recorded any more, and what waits to be shipped is deleted. The log
-  /// on the server stays as it is.
+  /// on the server stays as it is. It is also the cure for a file that is damaged in what it keeps for its mirror.
   ///
   /// - Throws: `.readOnly` for a copy that follows a log or is one of a shared store, `.unsuitableFile` for a store
   ///   without a mirror; `.closed`; the errors of a write.
