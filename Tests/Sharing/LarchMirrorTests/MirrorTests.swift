@@ -191,7 +191,7 @@ struct MirrorTests {
   }
 
   @Test(
-    "A mirror stops when another program has moved it, and the move stays", .timeLimit(.minutes(1)))
+    "A mirror stops when another program has moved it, and the move stays", .timeLimit(.minutes(5)))
   func movedMeanwhile() async throws {
     let (first, second) = (MemoryServer(name: "first"), MemoryServer(name: "second"))
     // The one that ships to the first log has time to find out.
@@ -236,7 +236,7 @@ struct MirrorTests {
 
   @Test(
     "Programs that ship to one log by two addresses write nothing while nothing happens",
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(5)))
   func twoAddresses() async throws {
     let server = MemoryServer()
     try await withMirrored(server) { store, _ in
@@ -286,7 +286,7 @@ struct MirrorTests {
     }
   }
 
-  @Test("A mirror goes on where its log is at another address", .timeLimit(.minutes(1)))
+  @Test("A mirror goes on where its log is at another address", .timeLimit(.minutes(5)))
   func anotherAddress() async throws {
     let server = MemoryServer(name: "old")
     let path = ScratchFile.freshPath()
