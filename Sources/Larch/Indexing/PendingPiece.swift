@@ -1,11 +1,11 @@
 /// Some words in a row of all pending entries: what one save merges into blocks when too much waits.
 ///
-/// The pieces follow each other in the order of words, and begin again behind the last word. So an entry is merged as a
-/// whole in one round, and each word together with those of all records that wait.
+/// The next piece starts where this one ends, and after the last word it starts over. So one round merges all words of
+/// an entry, and a word is merged for all waiting records together.
 struct PendingPiece {
   /// The places of the words in each entry.
   private(set) var places: [Range<Int>]
-  /// The word behind the piece, with which the next one begins; empty behind the last word.
+  /// The first word after the piece, where the next one starts; empty after the last word.
   private(set) var end: [UInt8] = []
 
   /// - Parameters:
