@@ -14,7 +14,7 @@ struct LongObservationTests {
   }
 
   private static let seeds = UInt64(1)...4
-  private static let changes = amount("LARCH_OBSERVED_CHANGES", 100_000)
+  private static let changes = amount("LARCH_OBSERVED_CHANGES", 20_000)
 
   @Test("3 to 30 observers have what a fetch of their version has", arguments: seeds)
   func comeAndGo(seed: UInt64) throws {

@@ -89,7 +89,7 @@ struct RelatedPatchTests {
     ]
   }
 
-  @Test("equal those of a fetch after each commit, and few are read again", arguments: 1...6)
+  @Test("equal those of a fetch after each commit, and few are read again", arguments: 1...3)
   func differential(seed: UInt64) throws {
     var writes = FirmWrites(seed: 71_000 + seed)
     let store = try FirmWrites.store(isChecked: seed % 3 == 0)

@@ -50,13 +50,14 @@ struct RowChangesTests {
   }
 
   private static func check(
-    seed: UInt64, _ body: (Pair, RowChanges, Comment) throws -> Void
+    seed: UInt64, _ body: (Pair, RowChanges, () -> Comment) throws -> Void
   ) throws {
     var random = SeededGenerator(seed: 74_000 + seed)
     for round in 0..<2_500 {
       let pair = Pair(&random)
-      let text = "seed \(seed), round \(round): \(pair)"
-      try body(pair, RowChanges(from: pair.old, to: pair.new), Comment(rawValue: text))
+      try body(pair, RowChanges(from: pair.old, to: pair.new)) {
+        "seed \(seed), round \(round): \(pair)"
+      }
     }
   }
 
@@ -72,7 +73,7 @@ struct RowChangesTests {
       var table = Table(cells: [pair.old])
       try table.perform(batch, counts: [pair.new.count]) { pair.new[$0.row] }
       for update in changes.updates { table.cells[0][update.new] = pair.new[update.new] }
-      #expect(table.cells == [pair.new], text)
+      #expect(table.cells == [pair.new], text())
       // Or those that were not moved are loaded again with it.
       let moved = Set(changes.moves)
       batch.reloads = changes.updates.filter { !moved.contains($0) }.map { place($0.old) }
@@ -81,7 +82,7 @@ struct RowChangesTests {
       for update in moved.intersection(changes.updates) {
         table.cells[0][update.new] = pair.new[update.new]
       }
-      #expect(table.cells == [pair.new], text)
+      #expect(table.cells == [pair.new], text())
     }
   }
 
@@ -89,9 +90,9 @@ struct RowChangesTests {
   func steps(seed: UInt64) throws {
     var count = 0
     try Self.check(seed: seed) { pair, changes, text in
-      #expect(throws: Never.self, text) { try changes.check(from: pair.old, to: pair.new) }
+      #expect(throws: Never.self, text()) { try changes.check(from: pair.old, to: pair.new) }
       let moves = changes.steps.count { if case .move = $0 { true } else { false } }
-      #expect(moves == changes.moves.count, text)
+      #expect(moves == changes.moves.count, text())
       count += moves
     }
     #expect(count > 1_000)
@@ -101,22 +102,22 @@ struct RowChangesTests {
   func difference(seed: UInt64) throws {
     try Self.check(seed: seed) { pair, changes, text in
       let rows = changes.difference(from: pair.old, to: pair.new)
-      #expect(pair.old.applying(rows) == pair.new, text)
+      #expect(pair.old.applying(rows) == pair.new, text())
       let ids = changes.idDifference(from: pair.old, to: pair.new)
-      #expect(pair.old.map(\.id).applying(ids) == pair.new.map(\.id), text)
+      #expect(pair.old.map(\.id).applying(ids) == pair.new.map(\.id), text())
       // Without updates, it is as small as any difference, and the moves are those that Swift infers.
       let known = pair.new.map(\.id).difference(from: pair.old.map(\.id))
-      #expect(ids.count == known.count, text)
+      #expect(ids.count == known.count, text())
       let associated = { (difference: CollectionDifference<String>) in
         difference.insertions.count {
           if case .insert(_, _, let from) = $0 { from != nil } else { false }
         }
       }
-      #expect(associated(ids) == associated(known.inferringMoves()), text)
-      #expect(ids.inferringMoves() == ids, text)
+      #expect(associated(ids) == associated(known.inferringMoves()), text())
+      #expect(ids.inferringMoves() == ids, text())
       // Any other array with an element for each row.
       let cells = changes.difference(from: pair.old.map(\.color), to: pair.new.map(\.color))
-      #expect(pair.old.map(\.color).applying(cells) == pair.new.map(\.color), text)
+      #expect(pair.old.map(\.color).applying(cells) == pair.new.map(\.color), text())
     }
   }
 
@@ -125,14 +126,14 @@ struct RowChangesTests {
   func fewest(seed: UInt64) throws {
     try Self.check(seed: seed) { pair, changes, text in
       let kept = pair.old.count - changes.deletions.count
-      #expect(changes.moves.count == kept - pair.longestAscent, text)
-      #expect(changes.isEmpty == (pair.old == pair.new), text)
-      #expect(changes.steps.isEmpty == changes.isEmpty, text)
-      #expect(changes.deletions == changes.deletions.sorted(), text)
-      #expect(changes.insertions == changes.insertions.sorted(), text)
-      #expect(changes.moves.map(\.new) == changes.moves.map(\.new).sorted(), text)
-      #expect(changes.updates.allSatisfy { pair.old[$0.old].id == pair.new[$0.new].id }, text)
-      #expect(changes.updates.allSatisfy { pair.old[$0.old] != pair.new[$0.new] }, text)
+      #expect(changes.moves.count == kept - pair.longestAscent, text())
+      #expect(changes.isEmpty == (pair.old == pair.new), text())
+      #expect(changes.steps.isEmpty == changes.isEmpty, text())
+      #expect(changes.deletions == changes.deletions.sorted(), text())
+      #expect(changes.insertions == changes.insertions.sorted(), text())
+      #expect(changes.moves.map(\.new) == changes.moves.map(\.new).sorted(), text())
+      #expect(changes.updates.allSatisfy { pair.old[$0.old].id == pair.new[$0.new].id }, text())
+      #expect(changes.updates.allSatisfy { pair.old[$0.old] != pair.new[$0.new] }, text())
     }
   }
 

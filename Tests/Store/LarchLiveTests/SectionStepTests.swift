@@ -48,13 +48,13 @@ struct SectionStepTests {
   }
 
   private static func check(
-    seed: UInt64, _ body: (Pair, SectionChanges, Comment) throws -> Void
+    seed: UInt64, _ body: (Pair, SectionChanges, () -> Comment) throws -> Void
   ) throws {
     var random = SeededGenerator(seed: 77_000 + seed)
     for round in 0..<2_500 {
       let pair = Pair(&random)
-      let text = "seed \(seed), round \(round): \(pair.old) to \(pair.new)"
-      try body(pair, SectionChanges(from: pair.old, to: pair.new), Comment(rawValue: text))
+      let changes = SectionChanges(from: pair.old, to: pair.new)
+      try body(pair, changes) { "seed \(seed), round \(round): \(pair.old) to \(pair.new)" }
     }
   }
 
@@ -64,16 +64,16 @@ struct SectionStepTests {
   func steps(seed: UInt64) throws {
     var (rows, sections) = (0, 0)
     try Self.check(seed: seed) { pair, changes, text in
-      #expect(throws: Never.self, text) { try changes.check(from: pair.old, to: pair.new) }
-      #expect(changes.steps.isEmpty == (pair.old == pair.new), text)
+      #expect(throws: Never.self, text()) { try changes.check(from: pair.old, to: pair.new) }
+      #expect(changes.steps.isEmpty == (pair.old == pair.new), text())
       let moves = changes.steps.count { if case .move = $0 { true } else { false } }
       let turns = changes.steps.count { if case .moveSection = $0 { true } else { false } }
       if pair.isTurned {
         // One section of those that both have stays where it is.
         let both = Set(pair.old.map(\.value)).intersection(pair.new.map(\.value)).count
-        #expect(turns == max(0, both - 1), text)
+        #expect(turns == max(0, both - 1), text())
       } else {
-        #expect(turns == 0 && moves == changes.moves.count, text)
+        #expect(turns == 0 && moves == changes.moves.count, text())
       }
       (rows, sections) = (rows + moves, sections + turns)
     }
@@ -84,19 +84,19 @@ struct SectionStepTests {
   func difference(seed: UInt64) throws {
     try Self.check(seed: seed) { pair, changes, text in
       let difference = changes.difference(from: pair.old, to: pair.new)
-      #expect(pair.old.applying(difference) == pair.new, text)
-      #expect(difference.isEmpty == (pair.old == pair.new), text)
+      #expect(pair.old.applying(difference) == pair.new, text())
+      #expect(difference.isEmpty == (pair.old == pair.new), text())
       let (old, new) = (pair.old.map(\.value), pair.new.map(\.value))
       let values = changes.valueDifference(from: pair.old, to: pair.new)
-      #expect(old.applying(values) == new, text)
+      #expect(old.applying(values) == new, text())
       // It is as small as any, and its moves are those that Swift infers.
-      #expect(values.count == new.difference(from: old).count, text)
-      #expect(values.inferringMoves() == values, text)
+      #expect(values.count == new.difference(from: old).count, text())
+      #expect(values.inferringMoves() == values, text())
       // A section without a change of its own is in neither.
       let same = Set(pair.old.filter(pair.new.contains).map(\.value))
       let moved = Set(values.map(element))
       let changed = Set(difference.map { element($0).value })
-      #expect(changed.intersection(same).isSubset(of: moved), text)
+      #expect(changed.intersection(same).isSubset(of: moved), text())
     }
   }
 

@@ -8,7 +8,7 @@ import Testing
 struct SnippetTests {
   @Test("Every Swift example has a name and equals the region of that name", arguments: documents)
   func examples(document: String) throws {
-    let regions = try Self.regions()
+    let regions = try Self.regions.get()
     for block in try Document(path: document).swiftBlocks {
       let place = "\(document):\(block.line)"
       guard let name = block.name else {
@@ -28,7 +28,7 @@ struct SnippetTests {
   @Test("Every region is used by a document")
   func used() throws {
     let names = try Self.documents.flatMap { try Document(path: $0).swiftBlocks.compactMap(\.name) }
-    let unused = try Set(Self.regions().keys).subtracting(names)
+    let unused = try Set(Self.regions.get().keys).subtracting(names)
     #expect(unused.isEmpty)
   }
 
@@ -70,7 +70,10 @@ extension SnippetTests {
       .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 
-  static func regions() throws -> [String: String] {
+  /// Read once, since each takes a second.
+  private static let regions = Result { try readRegions() }
+
+  private static func readRegions() throws -> [String: String] {
     let folder = "Tests/Whole/LarchDocumentationTests"
     let names = try FileManager.default.contentsOfDirectory(
       atPath: root.appending(path: folder).path)

@@ -10,7 +10,7 @@ struct OracleTests {
   /// The number of queries in a run of the suite, over all kinds of indexes; a run by hand may have
   /// more.
   static let count =
-    ProcessInfo.processInfo.environment["LARCH_QUERIES"].flatMap(Int.init) ?? 100_000
+    ProcessInfo.processInfo.environment["LARCH_QUERIES"].flatMap(Int.init) ?? 40_000
   static let storeSize = 32
   static let queriesAStore = 500
 

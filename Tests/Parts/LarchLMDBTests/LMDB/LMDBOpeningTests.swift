@@ -218,8 +218,10 @@ struct LMDBOpeningTests {
     }
     for round in 0..<1_000 {
       try open(scratch.store)
+      guard round % 10 == 0 else { continue }
+      try open(scratch.path + "/new-\(round).larch")
+      // Refused after a fifth of a second only: another process might be making it.
       #expect(code { try open(text) } == .notAStore)
-      if round % 10 == 0 { try open(scratch.path + "/new-\(round).larch") }
     }
     #expect(openFiles() == 0)
   }

@@ -14,8 +14,9 @@ struct MappedCursorTests {
     /// Nil for a tree that is no index.
     let idSize: Int?
     var entries: [[UInt8]: Set<[UInt8]>] = [:]
-
-    var keys: [[UInt8]] { entries.keys.sorted { $0.lexicographicallyPrecedes($1) } }
+    /// The same in the order of the tree, once it is filled.
+    private(set) var keys: [[UInt8]] = []
+    private(set) var sorted: [[UInt8]: [[UInt8]]] = [:]
 
     mutating func fill(
       _ random: inout SeededGenerator, _ count: Int, in transaction: LMDBTransaction
@@ -25,7 +26,7 @@ struct MappedCursorTests {
         let values =
           idSize.map { size in
             (0..<random.pick([1, 1, 1, 3, 60, 900])).map { _ in random.bytes(size...size) }
-          } ?? [random.bytes(0...random.pick([40, 40, 5_000]))]
+          } ?? [random.value(upTo: random.pick([40, 40, 5_000]))]
         for value in values {
           _ = try key.withUnsafeBytes { key in
             try value.withUnsafeBytes { try database.put(key, $0, in: transaction) }
@@ -37,6 +38,8 @@ struct MappedCursorTests {
           }
         }
       }
+      keys = entries.keys.sorted { $0.lexicographicallyPrecedes($1) }
+      sorted = entries.mapValues { $0.sorted { $0.lexicographicallyPrecedes($1) } }
     }
   }
 
@@ -86,7 +89,7 @@ struct MappedCursorTests {
       #expect(value != nil && value == model.entries[key]?.first)
       return
     }
-    let wanted = (model.entries[key] ?? []).sorted { $0.lexicographicallyPrecedes($1) }
+    let wanted = model.sorted[key] ?? []
     switch cursor.values {
     case .one(let id): #expect(wanted == [[UInt8](id)])
     case .run(let bytes, let width):
@@ -185,6 +188,14 @@ extension SeededGenerator {
   fileprivate mutating func below(_ count: Int) -> Int { Int.random(in: 0..<count, using: &self) }
 
   fileprivate mutating func pick<T>(_ list: [T]) -> T { list[below(list.count)] }
+
+  /// Its end is of one byte, since a million random ones take seconds.
+  fileprivate mutating func value(upTo size: Int) -> [UInt8] {
+    let size = below(size + 1)
+    let random = min(size, 16)
+    return bytes(random...random)
+      + [UInt8](repeating: UInt8(below(256)), count: size - random)
+  }
 
   /// Few values of the first bytes, so that keys are neighbours.
   fileprivate mutating func bytes(_ sizes: ClosedRange<Int>) -> [UInt8] {

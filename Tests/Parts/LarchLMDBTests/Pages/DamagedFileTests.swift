@@ -59,7 +59,7 @@ struct DamagedFileTests {
   }
 
   @Test func everyFileThatPassesTheWalkIsSafeForPlainLMDB() throws {
-    let count = ChildProgram.count("LARCH_DAMAGED_FILES", default: 10_000)
+    let count = ChildProgram.count("LARCH_DAMAGED_FILES", default: 2_000)
     try ChildProgram.withDirectory { directory in
       let templates = 4
       for seed in 1...UInt64(templates) {

@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized)
 struct DamagedStoreTests {
   @Test func noDamagedStoreKillsOrMisleadsWhenVerified() throws {
-    let count = ChildProgram.count("LARCH_DAMAGED_FILES", default: 10_000)
+    let count = ChildProgram.count("LARCH_DAMAGED_FILES", default: 2_000)
     try ChildProgram.withDirectory { directory in
       let templates = 4
       for seed in 1...UInt64(templates) {
