@@ -1,7 +1,8 @@
 /// The records that a search finds, the best match first, or last.
 ///
-/// All of them are scored, from the index alone. Then they come one by one out of a heap, so that only those are
-/// put into order, and tested by other conditions, that come before the last wanted row.
+/// All of them are scored, from the index alone. The first ones are found in one pass, since most want a page; the
+/// others come one by one out of a heap, so that only those are put into order, and tested by other conditions,
+/// that come before the last wanted row.
 final class RankedRows: RowSource {
   private let scores: SearchScores
   private let reader: RowReader
@@ -9,10 +10,16 @@ final class RankedRows: RowSource {
   private let idsDescend: Bool
   private let after: PageToken?
 
+  private static let page = 64
+
   private enum Mode { case start, rows, end }
   @exclusivity(unchecked) private var mode = Mode.start
-  /// The rows that are left: a number that is least for the first score, and the number of the record.
-  @exclusivity(unchecked) private var heap: [UInt128] = []
+  /// The first rows: a number that is least for the first score, and the number of the record.
+  @exclusivity(unchecked) private var front = TopNumbers(limit: RankedRows.page)
+  /// The rows after them, once they are wanted.
+  @exclusivity(unchecked) private var others: [UInt128] = []
+  /// Nil when all rows are in one of these.
+  @exclusivity(unchecked) private var found: SearchScores.Found?
   /// Rows with equal scores whose numbers do not have the order of their ids, the last one first.
   @exclusivity(unchecked) private var equal: [[UInt8]] = []
   @exclusivity(unchecked) private var idBuffer = ByteBuffer()
@@ -43,15 +50,25 @@ final class RankedRows: RowSource {
     let found = try scores.all()
     tree = found.tree
     examined = found.entriesExamined
+    forEachRow(of: found, upTo: { front.bound }) { front.add($0) }
+    front.finish()
+    if found.numbers.count > RankedRows.page { self.found = found }
+    if let after { try skip(to: after) }
+  }
+
+  /// - Parameter bound: a greater number for the score is passed over.
+  @inline(__always)
+  private func forEachRow(
+    of found: SearchScores.Found, upTo bound: () -> UInt64, _ body: (UInt128) -> Void
+  ) {
     let flip: UInt64 = descends ? .max : 0
     let turnsNumbers = idsDescend && !found.tree.isNumbered
-    heap.reserveCapacity(found.numbers.count)
-    for (place, number) in found.numbers.enumerated() {
+    for place in found.numbers.indices {
       let score = ComparableNumber.of(found.scores[place]) ^ flip
-      heap.append(UInt128(score) << 64 | UInt128(turnsNumbers ? ~number : number))
+      if score > bound() { continue }
+      let number = found.numbers[place]
+      body(UInt128(score) << 64 | UInt128(turnsNumbers ? ~number : number))
     }
-    heap.makeHeap(<)
-    if let after { try skip(to: after) }
   }
 
   /// Removes the rows up to the one of a token.
@@ -62,7 +79,7 @@ final class RankedRows: RowSource {
     let last = value ^ (descends ? .max : 0)
     while true {
       if equal.isEmpty {
-        guard let row = heap.first else { return }
+        guard let row = first else { return }
         let score = UInt64(truncatingIfNeeded: row >> 64)
         if score > last { return }
         if score < last {
@@ -82,7 +99,7 @@ final class RankedRows: RowSource {
       take(next)
       return true
     }
-    guard let tree, !heap.isEmpty else { return false }
+    guard let tree, first != nil else { return false }
     let row = removeFirst()
     let number = UInt64(truncatingIfNeeded: row)
     if !tree.isNumbered {
@@ -91,13 +108,13 @@ final class RankedRows: RowSource {
       id = idBuffer.bytes
       return true
     }
-    guard let second = heap.first, second >> 64 == row >> 64 else {
+    guard let second = first, second >> 64 == row >> 64 else {
       take(try tree.withID(of: number) { [UInt8]($0) })
       return true
     }
     // Numbers are given in the order of saving: the ids of all rows with this score are compared.
     equal.append(try tree.withID(of: number) { [UInt8]($0) })
-    while let other = heap.first, other >> 64 == row >> 64 {
+    while let other = first, other >> 64 == row >> 64 {
       equal.append(
         try tree.withID(of: UInt64(truncatingIfNeeded: removeFirst())) { [UInt8]($0) })
     }
@@ -116,17 +133,30 @@ final class RankedRows: RowSource {
     id = idBuffer.bytes
   }
 
+  private var first: UInt128? { front.first ?? others.first }
+
   private func removeFirst() -> UInt128 {
-    let first = heap[0]
-    heap[0] = heap[heap.count - 1]
-    heap.removeLast()
-    heap.siftDown(<)
-    return first
+    if let row = front.next() {
+      if front.first == nil, let found {
+        others.reserveCapacity(found.numbers.count - RankedRows.page)
+        forEachRow(of: found, upTo: { .max }) { if $0 > row { others.append($0) } }
+        others.makeHeap(<)
+        self.found = nil
+      }
+      return row
+    }
+    let row = others[0]
+    others[0] = others[others.count - 1]
+    others.removeLast()
+    others.siftDown(<)
+    return row
   }
 
   override func close() {
     mode = .end
-    heap = []
+    front = TopNumbers(limit: 0)
+    others = []
+    found = nil
     equal = []
   }
 

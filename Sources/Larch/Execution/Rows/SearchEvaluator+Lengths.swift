@@ -1,5 +1,5 @@
 extension SearchEvaluator {
-  /// Calls with the number of words of each record in some fields.
+  /// Calls with the number of words of each record in some fields, for a block of the word without bytes.
   ///
   /// Most texts have fewer than 128 words. Then each length of a block is one byte, and those of the wanted records
   /// are read where they are.
@@ -7,50 +7,48 @@ extension SearchEvaluator {
   /// - Parameters:
   ///   - wanted: the records, in order.
   ///   - fields: the fields, in order; the closure gets the place of one among them.
-  @inline(__always)
-  func forEachLength(
-    of wanted: [UInt64], _ fields: [Int],
+  @inline(__always)  // For each record that is scored.
+  static func readLengths(
+    _ block: Block, of wanted: [UInt64], _ fields: [Int], _ search: SearchSchema,
     _ body: (_ place: Int, _ slot: Int, _ length: UInt64) -> Void
   ) throws {
-    let fieldCount = tree.search.fields.count
-    try forEachBlock(of: [], among: wanted) { block in
-      let numbers = block.numbers
-      let first = numbers[0]
-      let last = numbers[numbers.count - 1]
-      var place = SearchEvaluator.place(atOrAfter: first, in: wanted)
-      var row = 0
-      if block.value.count - block.start == numbers.count * fieldCount {
-        let isDense = last - first == UInt64(numbers.count - 1)
-        while place < wanted.count, wanted[place] <= last {
-          let number = wanted[place]
-          if isDense { row = Int(truncatingIfNeeded: number &- first) }
-          while numbers[row] < number { row &+= 1 }
-          if numbers[row] == number {
-            let start = block.start + row * fieldCount
-            for slot in fields.indices {
-              let length = block.value[start + fields[slot]]
-              guard length < 0x80 else { throw SearchBytes.damaged }
-              body(place, slot, UInt64(length))
-            }
+    let fieldCount = search.fields.count
+    let numbers = block.numbers
+    let first = numbers[0]
+    let last = numbers[numbers.count - 1]
+    var place = SearchEvaluator.place(atOrAfter: first, in: wanted)
+    var row = 0
+    if block.value.count - block.start == numbers.count * fieldCount {
+      let isDense = last - first == UInt64(numbers.count - 1)
+      while place < wanted.count, wanted[place] <= last {
+        let number = wanted[place]
+        if isDense { row = Int(truncatingIfNeeded: number &- first) }
+        while numbers[row] < number { row &+= 1 }
+        if numbers[row] == number {
+          let start = block.start + row * fieldCount
+          for slot in fields.indices {
+            let length = block.value[start + fields[slot]]
+            guard length < 0x80 else { throw SearchBytes.damaged }
+            body(place, slot, UInt64(length))
           }
-          place &+= 1
         }
-        return
+        place &+= 1
       }
-      var bytes = SearchBytes(block.value, at: block.start)
-      while place < wanted.count, row < numbers.count {
-        let isWanted = wanted[place] == numbers[row]
-        var slot = 0
-        for field in 0..<fieldCount {
-          let length = try bytes.number()
-          guard isWanted, slot < fields.count, fields[slot] == field else { continue }
-          body(place, slot, length)
-          slot += 1
-        }
-        row &+= 1
-        while row < numbers.count, place < wanted.count, wanted[place] < numbers[row] {
-          place &+= 1
-        }
+      return
+    }
+    var bytes = SearchBytes(block.value, at: block.start)
+    while place < wanted.count, row < numbers.count {
+      let isWanted = wanted[place] == numbers[row]
+      var slot = 0
+      for field in 0..<fieldCount {
+        let length = try bytes.number()
+        guard isWanted, slot < fields.count, fields[slot] == field else { continue }
+        body(place, slot, length)
+        slot += 1
+      }
+      row &+= 1
+      while row < numbers.count, place < wanted.count, wanted[place] < numbers[row] {
+        place &+= 1
       }
     }
   }

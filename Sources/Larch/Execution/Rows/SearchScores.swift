@@ -105,17 +105,20 @@ final class SearchScores {
   ) {
     let weights = fields.map { relevance.weights[$0] }
     let width = fields.count
+    let numbers = found.numbers
     var place = 0
-    for row in word.numbers.indices {
-      let number = word.numbers[row]
-      while found.numbers[place] < number { place &+= 1 }
-      var f = 0.0
-      for slot in 0..<width {
-        let frequency = word.counts[row &* width &+ slot]
-        guard frequency > 0 else { continue }
-        f += weights[slot] * Double(frequency) / norms[place &* width &+ slot]
+    found.scores.withUnsafeMutableBufferPointer { scores in
+      for row in word.numbers.indices {
+        let number = word.numbers[row]
+        while numbers[place] < number { place &+= 1 }
+        var f = 0.0
+        for slot in 0..<width {
+          let frequency = word.counts[row &* width &+ slot]
+          guard frequency > 0 else { continue }
+          f += weights[slot] * Double(frequency) / norms[place &* width &+ slot]
+        }
+        if f > 0 { scores[place] += rarity * f * (Self.k + 1) / (Self.k + f) }
       }
-      if f > 0 { found.scores[place] += rarity * f * (Self.k + 1) / (Self.k + f) }
     }
   }
 
@@ -136,16 +139,17 @@ final class SearchScores {
       averages[slot] > 0 ? 1 - Self.b + Self.b * Double(length) / averages[slot] : 1
     }
     // Many records share few lengths.
-    var known = [Double](repeating: 0, count: width * Self.fewLengths)
-    try evaluator.forEachLength(of: found.numbers, fields) { place, slot, length in
-      guard length < UInt64(Self.fewLengths) else {
-        norms[place &* width &+ slot] = norm(slot, length)
-        return
+    let few = found.numbers.count > Self.fewLengths ? Self.fewLengths : 0
+    let known = (0..<width).flatMap { slot in (0..<UInt64(few)).map { norm(slot, $0) } }
+    let search = evaluator.tree.search
+    try norms.withUnsafeMutableBufferPointer { norms in
+      try evaluator.forEachBlock(of: [], among: found.numbers) { block in
+        try SearchEvaluator.readLengths(block, of: found.numbers, fields, search) {
+          place, slot, length in
+          norms[place &* width &+ slot] =
+            length < UInt64(few) ? known[slot &* few &+ Int(length)] : norm(slot, length)
+        }
       }
-      let entry = slot &* Self.fewLengths &+ Int(length)
-      // No number that divides is 0.
-      if known[entry] == 0 { known[entry] = norm(slot, length) }
-      norms[place &* width &+ slot] = known[entry]
     }
     return norms
   }
@@ -183,6 +187,9 @@ final class SearchScores {
       }
       return found
     }
+    if candidates == nil {
+      return try frequencies(ofWord: word.words[0], slots, width, evaluator)
+    }
     try evaluator.forEachRecord(of: word.words[0], isPrefix: false, among: candidates) {
       number, _, posting in
       let row = found.counts.count
@@ -197,6 +204,45 @@ final class SearchScores {
       }
     }
     return found
+  }
+
+  /// The same for all records of one word, a block at once.
+  ///
+  /// - Parameter slots: for each field of the search its place among the wanted ones; negative for any other.
+  private func frequencies(
+    ofWord word: [UInt8], _ slots: [Int], _ width: Int, _ evaluator: SearchEvaluator
+  ) throws -> Frequencies {
+    let search = evaluator.tree.search
+    let wanted = relevance.scan.mask
+    var numbers: [UInt64] = []
+    var counts: [UInt32] = []
+    try evaluator.forEachBlock(of: word, among: nil) { block in
+      var postings = SearchBytes(block.value, at: block.start)
+      for _ in 0..<block.places.lowerBound { _ = try postings.skipPosting(search) }
+      numbers.append(contentsOf: block.numbers[block.places])
+      let start = counts.count
+      counts.append(contentsOf: repeatElement(0, count: block.places.count * width))
+      // The records that are kept so far are in front.
+      var end = start
+      var kept = numbers.count - block.places.count
+      try counts.withUnsafeMutableBufferPointer { counts in
+        for place in block.places {
+          let mask = try read(&postings, search) { field, count in
+            if slots[field] >= 0 { counts[end &+ slots[field]] = count }
+          }
+          if mask & wanted != 0 {
+            numbers[kept] = block.numbers[place]
+            kept &+= 1
+            end &+= width
+          } else {
+            for slot in 0..<width { counts[end &+ slot] = 0 }
+          }
+        }
+      }
+      numbers.removeLast(numbers.count - kept)
+      counts.removeLast(counts.count - end)
+    }
+    return Frequencies(numbers: numbers, counts: counts)
   }
 
   /// Passes a posting, and calls with the number of places in each field.

@@ -99,9 +99,12 @@ struct TopNumbers: ~Copyable {
 
   mutating func finish() { heap.sort() }
 
+  /// The row that comes next.
+  var first: UInt128? { place < heap.count ? heap[place] : nil }
+
   mutating func next() -> UInt128? {
-    guard place < heap.count else { return nil }
+    guard let first else { return nil }
     place += 1
-    return heap[place - 1]
+    return first
   }
 }

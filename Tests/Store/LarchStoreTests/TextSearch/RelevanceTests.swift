@@ -289,6 +289,38 @@ import Testing
 
   // MARK: Elsewhere
 
+  struct Line: Record, Equatable {
+    var id: String
+    var text: String
+    static let schema = Schema<Line> { Search(\.text) }
+  }
+
+  /// More than are put into order at first, saved in another order than that of their ids.
+  @Test func recordsThatMatchEquallyHaveTheOrderOfTheirIDs() throws {
+    let store = try Store.temporary(for: Line.self, options: .quick)
+    let lines = (0..<300).map {
+      let id = "\(1_000 + $0 * 7 % 300)"
+      return Line(id: id, text: id.hasSuffix("0") ? "larch larch" : "larch")
+    }
+    try store.saveAll(lines)
+    let sorted = lines.map(\.id).sorted()
+    let expected = sorted.filter { $0.hasSuffix("0") } + sorted.filter { !$0.hasSuffix("0") }
+    let larch = Self.larch
+    let best = Line.where { larch.matches($0.text) }.sortedByRelevance()
+    #expect(try store.ids(best) == expected)
+    #expect(try store.ids(best.reversed()) == expected.reversed())
+    #expect(try store.ids(best.offset(62).limit(4)) == Array(expected[62..<66]))
+    for query in [best, best.reversed()] {
+      var page = try store.page(query.limit(50))
+      var paged = page.records
+      while let next = page.next {
+        page = try store.page(query.limit(50).after(next))
+        paged += page.records
+      }
+      #expect(try paged == store.fetch(query))
+    }
+  }
+
   @Test func textQueriesAndTheFileWithoutItsTypesHaveTheSameOrder() throws {
     let store = try store(200)
     let pages = try store.everything(Page.self)
