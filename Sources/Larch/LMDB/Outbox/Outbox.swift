@@ -4,7 +4,9 @@
 /// into the tree `larch.outbox` in its own transaction. So no commit can be in the file and not in the
 /// outbox, or twice, whatever happens to the process. Whoever ships the entries removes them later.
 ///
-/// Used only by the thread that has the write lock.
+/// Used only by the thread that has the write lock; a thread that follows a log also asks for the order, which is there
+/// before it begins and until it has ended. Every write asks it, also where there is no outbox: so nothing of
+/// a header is copied to learn whether there is one.
 final class Outbox {
   /// Who begins the running write.
   enum Purpose {
@@ -19,34 +21,37 @@ final class Outbox {
   var limit = 1 << 30
   /// How many bytes of changes a commit may have. Tests choose less.
   var entryLimit = OutboxTree.entryLimit
-  var purpose = Purpose.ordinary
+  @exclusivity(unchecked) var purpose = Purpose.ordinary
   /// Whether a commit that is too large for an entry drops the entries, instead of being refused: for
   /// work that cannot be done in smaller steps.
-  var isIndivisible = false
+  @exclusivity(unchecked) var isIndivisible = false
 
   /// The snapshot that was looked through for an outbox, and for the mark of a replaced file.
   ///
   /// As long as the next write follows it directly, nobody else has committed, and nothing is searched.
-  private(set) var provenSnapshot = UInt64.max
+  @exclusivity(unchecked) private(set) var provenSnapshot = UInt64.max
   /// The tree in that snapshot; nil if there is none.
   private(set) var tree: OutboxTree?
-  private(set) var header: OutboxHeader?
-  /// What the header will be after the commit.
-  private var pending: OutboxHeader??
+  private(set) var header: OutboxHeader? { didSet { hasHeader = header != nil } }
+  @exclusivity(unchecked) private(set) var hasHeader = false
+  /// What the header will be after the commit, if it changes.
+  private var pending: OutboxHeader?
+  @exclusivity(unchecked) private var isPending = false
 
   /// Where a copy of a shared store puts its commits; nil for all other stores.
-  var order: CommitOrder?
+  @exclusivity(unchecked) var order: CommitOrder?
   /// Why the running write must run again.
   var obstacle: WriteObstacle?
   /// The entry of the running commit, once it is in the log.
-  var appended: LogEntry?
+  var appended: LogEntry? { didSet { isAppended = appended != nil } }
+  @exclusivity(unchecked) private(set) var isAppended = false
 
   /// Forgets what is known of a file.
   func reset() {
     provenSnapshot = .max
     tree = nil
     header = nil
-    pending = nil
+    forgetPending()
   }
 
   /// Whether the state before a write is known.
@@ -57,20 +62,28 @@ final class Outbox {
     provenSnapshot = snapshot
     self.tree = tree
     self.header = header
-    pending = nil
+    forgetPending()
   }
 
   /// Called before a write.
   @inline(__always)
-  func begin() { if pending != nil { pending = nil } }
+  func begin() { if isPending { forgetPending() } }
+
+  private func forgetPending() {
+    pending = nil
+    isPending = false
+  }
 
   /// Notes the header, or nil for none, with which the running write will leave the file.
-  func willCommit(_ header: OutboxHeader?) { pending = .some(header) }
+  func willCommit(_ header: OutboxHeader?) {
+    pending = header
+    isPending = true
+  }
 
   /// Called after a commit.
   @inline(__always)
   func didCommit(_ transaction: UInt64) {
-    if pending == nil, isProven(for: transaction) {
+    if !isPending, isProven(for: transaction) {
       provenSnapshot = transaction
     } else {
       adopt(transaction)
@@ -80,10 +93,10 @@ final class Outbox {
   @inline(never)
   private func adopt(_ transaction: UInt64) {
     // The state before was not known, or the tree is new: its handle is opened in a transaction of its own.
-    guard let pending, tree != nil else { return reset() }
+    guard isPending, tree != nil else { return reset() }
     provenSnapshot = transaction
     header = pending
-    self.pending = nil
+    forgetPending()
   }
 }
 
@@ -95,11 +108,11 @@ extension LMDBEnvironment {
   }
 
   @inline(__always)
-  private var isRecording: Bool { commitLog != nil || outbox.header != nil }
+  private var isRecording: Bool { commitLog != nil || outbox.hasHeader }
 
   @inline(never)
   private func beginRecording() -> TransactionWatcher? {
-    let forOutbox = outbox.header != nil && outbox.purpose == .ordinary
+    let forOutbox = outbox.hasHeader && outbox.purpose == .ordinary
     guard forOutbox || commitLog != nil else { return changes.begin() }
     let limit = outbox.header?.isPaused == false ? outbox.entryLimit : 0
     recorder.begin(
@@ -116,7 +129,9 @@ extension LMDBEnvironment {
     let id = transaction.id
     outbox.begin()
     if !outbox.isProven(for: id), try !lookThrough(transaction, id) { return false }
-    if let role = outbox.header?.role, role != .writer, outbox.purpose == .ordinary {
+    if outbox.hasHeader, let role = outbox.header?.role, role != .writer,
+      outbox.purpose == .ordinary
+    {
       if role != .shared { throw refusal(role) }
       if outbox.order == nil { throw notJoined() }
     }
@@ -172,7 +187,7 @@ extension LMDBEnvironment {
   /// - Throws: the transaction must be aborted then.
   @inline(__always)
   func recordInOutbox(_ transaction: LMDBTransaction) throws {
-    if outbox.header != nil, outbox.purpose == .ordinary { try addEntry(transaction) }
+    if outbox.hasHeader, outbox.purpose == .ordinary { try addEntry(transaction) }
   }
 
   @inline(never)

@@ -42,9 +42,9 @@ final class IDAllocator: @unchecked Sendable {
   }
 
   /// By collection. Changed by the extension for blocks too.
-  var sequences: [UInt32: Sequence] = [:]
+  @exclusivity(unchecked) var sequences: [UInt32: Sequence] = [:]
   /// The blocks of a copy of a shared store; nil for all other files.
-  var blocks: IDBlocks?
+  @exclusivity(unchecked) var blocks: IDBlocks?
   /// The assigned ids that belong to no record.
   let undone: UndoneIDs
   /// The file whose bytes are locked.
@@ -55,11 +55,11 @@ final class IDAllocator: @unchecked Sendable {
   private var hasLocks = true
 
   /// Ids were assigned since the last commit.
-  private var isPending = false
+  @exclusivity(unchecked) private var isPending = false
   /// Ids were assigned in a write that was undone, and the file has not noted them.
-  private(set) var hasUndone = false
+  @exclusivity(unchecked) private(set) var hasUndone = false
   /// The running transaction notes all of them.
-  private var isStoringUndone = false
+  @exclusivity(unchecked) private var isStoringUndone = false
 
   init(undone: UndoneIDs = UndoneIDs()) { self.undone = undone }
 

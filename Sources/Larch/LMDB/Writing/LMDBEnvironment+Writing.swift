@@ -69,7 +69,7 @@ extension LMDBEnvironment {
       throw translated(error)
     }
     // What is in the log is durable: the copy only must stay whole.
-    let durability = outbox.appended == nil ? durability : min(durability, .relaxed)
+    let durability = outbox.isAppended ? min(durability, .relaxed) : durability
     let isObserved = transaction.isObserved
     let changed = isObserved ? changedRecords(in: transaction) : nil
     let hasChanged = hasChanged.load(ordering: .relaxed)
@@ -95,14 +95,14 @@ extension LMDBEnvironment {
         })
       throw failure
     }
-    if outbox.appended != nil { tellOrder() }
+    if outbox.isAppended { tellOrder() }
     ids.commit()
     // If nothing was changed, LMDB writes nothing. The next commit gets the number, and may be one of another
     // process, which comes before anything here.
     guard hasChanged else { return true }
     afterCommit(durability)
     outbox.didCommit(id)
-    if let place = outbox.header?.place { recentPlaces.note(place, after: id) }
+    if outbox.hasHeader, let place = outbox.header?.place { recentPlaces.note(place, after: id) }
     changes.publish(changed, transaction: id, hadLog: isObserved)
     return true
   }

@@ -26,18 +26,18 @@ final class UndoneIDs: @unchecked Sendable {
 
   /// By collection, in order, without overlaps.
   private let undone = Locked<[UInt32: [ClosedRange<Int64>]]>([:])
-  private var firsts: [First] = []
+  @exclusivity(unchecked) private var firsts: [First] = []
   /// Ids between the assigned ones that other processes have.
-  private var skipped: [(collection: UInt32, ids: ClosedRange<Int64>)] = []
-  private var revived: [Revived] = []
-  private var isAny = false
+  @exclusivity(unchecked) private var skipped: [(collection: UInt32, ids: ClosedRange<Int64>)] = []
+  @exclusivity(unchecked) private var revived: [Revived] = []
+  @exclusivity(unchecked) private var isAny = false
 
   /// The level of the running transaction; 0 if none runs.
-  private(set) var level: Int32 = 0 {
+  @exclusivity(unchecked) private(set) var level: Int32 = 0 {
     didSet { epoch &+= 1 }
   }
   /// Changes whenever the level changes.
-  private(set) var epoch = 1
+  @exclusivity(unchecked) private(set) var epoch = 1
 
   // MARK: Levels
 
