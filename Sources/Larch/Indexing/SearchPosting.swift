@@ -91,6 +91,22 @@ struct SearchBytes {
     }
   }
 
+  /// Passes some numbers, eight bytes at a time: each number has one byte below 0x80, its last one.
+  mutating func skipNumbers(_ count: Int) throws {
+    var rest = count
+    while rest > 0 {
+      if rest >= 8, bytes.count &- offset >= 8 {
+        let ends = ~bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        rest &-= (ends & 0x8080_8080_8080_8080).nonzeroBitCount
+        offset &+= 8
+      } else {
+        guard offset < bytes.count else { throw SearchBytes.damaged }
+        if bytes[offset] < 0x80 { rest &-= 1 }
+        offset &+= 1
+      }
+    }
+  }
+
   /// The bits of the fields of a posting.
   @inline(__always)  // For each posting that is read or passed.
   mutating func mask(_ search: SearchSchema) throws -> UInt32 {
