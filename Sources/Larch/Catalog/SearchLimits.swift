@@ -8,7 +8,7 @@ package struct SearchLimits: Sendable {
   /// The bytes of their entries, about.
   package var bytes = 1 << 20
   /// A piece has this part of `bytes`, or a little more.
-  package var pieces = 12
+  package var pieces = 32
 
   package init() {}
 
