@@ -92,7 +92,12 @@ extension SearchTree {
   }
 
   /// How many more postings there are than the blocks of these keys tell.
-  func difference(of prefix: UnsafeRawBufferPointer) throws -> Int {
-    try changes(of: prefix).reduce(0) { $0 + $1.difference }
+  ///
+  /// - Parameter counts: whether those of a word count.
+  func difference(
+    of prefix: UnsafeRawBufferPointer,
+    _ counts: (_ word: UnsafeRawBufferPointer) -> Bool = { _ in true }
+  ) throws -> Int {
+    try changes(of: prefix).reduce(0) { counts($1.word) ? $0 + $1.difference : $0 }
   }
 }

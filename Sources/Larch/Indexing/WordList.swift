@@ -129,13 +129,10 @@ struct WordList: ~Copyable {
     /// Where the phrase may begin: the field, and the place in it.
     var starts: Set<UInt64> = []
     for (distance, wanted) in phrase.words.enumerated() {
-      let isPrefix = phrase.endsInPrefix && distance == phrase.words.count - 1
       var next: Set<UInt64> = []
       for occurrence in occurrences where Int(occurrence.place) >= distance {
         let word = words.bytes(at: occurrence.offset, count: occurrence.length)
-        guard word.count == wanted.count || isPrefix && word.count > wanted.count,
-          wanted.withUnsafeBytes({ word.starts(with: $0) })
-        else { continue }
+        guard wanted.matches(word) else { continue }
         let start = UInt64(occurrence.field) << 32 | UInt64(Int(occurrence.place) - distance)
         if distance == 0 || starts.contains(start) { next.insert(start) }
       }

@@ -77,17 +77,17 @@ extension Plan.SearchScan {
   /// Whether some of the records can be found without the others: where numbers have the order of ids, and there
   /// is no list of words to go through.
   func isReadByWindows(_ idKind: RecordIDKind) -> Bool {
-    idKind.width == 8 && !filter.query.node.hasPrefix
+    idKind.width == 8 && filter.query.node.isExact
   }
 }
 
 extension TextQuery.Node {
-  /// Whether a beginning of words is looked for.
-  fileprivate var hasPrefix: Bool {
+  /// Whether no word stands for others.
+  fileprivate var isExact: Bool {
     switch self {
-    case .all(let nodes), .any(let nodes): nodes.contains(where: \.hasPrefix)
-    case .not(let node): node.hasPrefix
-    case .phrase(let phrase): phrase.endsInPrefix
+    case .all(let nodes), .any(let nodes): nodes.allSatisfy(\.isExact)
+    case .not(let node): node.isExact
+    case .phrase(let phrase): phrase.words.allSatisfy(\.isExact)
     }
   }
 }

@@ -4,7 +4,6 @@ final class TextMatcher {
   private struct Leaf {
     let firstWord: Int
     let count: Int
-    let endsInPrefix: Bool
     /// Whether an occurrence is a reason for the query to be true.
     let isWanted: Bool
     var position = 0
@@ -28,7 +27,7 @@ final class TextMatcher {
   private var root = Node.all([])
   private var leaves: [Leaf] = []
   private var groups: [Group] = []
-  private var words: [[UInt8]] = []
+  private var words: [WantedWord] = []
   /// For each word of a phrase but the first one: how many of the words before it are also those at the
   /// beginning, so that the search goes on there if this word is not the next one.
   private var borders: [Int] = []
@@ -79,8 +78,7 @@ final class TextMatcher {
     let first = words.count
     leaves.append(
       Leaf(
-        firstWord: first, count: phrase.words.count, endsInPrefix: phrase.endsInPrefix,
-        isWanted: isWanted))
+        firstWord: first, count: phrase.words.count, isWanted: isWanted))
     words += phrase.words
     borders += repeatElement(0, count: phrase.words.count)
     var border = 0
@@ -145,7 +143,7 @@ final class TextMatcher {
     var position = leaf.position
     while true {
       let isLast = position == leaf.count - 1
-      if matches(words[leaf.firstWord + position], word, isPrefix: isLast && leaf.endsInPrefix) {
+      if words[leaf.firstWord + position].matches(word) {
         leaves[place].position = isLast ? positionAfter(leaf, word) : position + 1
         return isLast
       }
@@ -160,23 +158,11 @@ final class TextMatcher {
   private func positionAfter(_ leaf: Leaf, _ word: UnsafeRawBufferPointer) -> Int {
     guard leaf.count > 1 else { return 0 }
     var position = borders[leaf.firstWord + leaf.count - 1]
-    while !matches(words[leaf.firstWord + position], word, isPrefix: false) {
+    while !words[leaf.firstWord + position].matches(word) {
       if position == 0 { return 0 }
       position = borders[leaf.firstWord + position]
     }
     return position + 1
-  }
-
-  @inline(__always)
-  private func matches(
-    _ wanted: [UInt8], _ word: UnsafeRawBufferPointer, isPrefix: Bool
-  ) -> Bool {
-    guard word.count == wanted.count || (isPrefix && word.count > wanted.count) else {
-      return false
-    }
-    return wanted.withUnsafeBytes { wanted in
-      UnsafeRawBufferPointer(rebasing: word[..<wanted.count]).equals(wanted)
-    }
   }
 
   /// Nil if texts that follow may change it.

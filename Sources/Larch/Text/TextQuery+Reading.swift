@@ -19,27 +19,32 @@ extension TextQuery {
   ///   - typed: the text of a search field.
   ///   - completesLast: whether the last word is still being typed: a longer word may stand in its place,
   ///     unless a space or a closing quote follows it, or a `-` excludes it.
+  ///   - stemming: which forms of a word count too; nil for none. Words in quotes are as they are typed.
   ///   - rules: how texts are cut into words.
   /// - Complexity: O(*n*) in the length of the text. Cut very long texts of strangers: a query has as many
   ///   words as its text.
   public init(
-    _ typed: String, completesLast: Bool = false, _ rules: WordRules = .standard
+    _ typed: String, completesLast: Bool = false, stemming: Stemming? = nil,
+    _ rules: WordRules = .standard
   ) {
     let terms = TypedTerm.terms(of: typed)
-    self.init(TypedQuery(rules, completesLast: completesLast).node(terms))
+    self.init(
+      TypedQuery(rules: rules, stemming: stemming, completesLast: completesLast).node(terms))
   }
 
-  /// Reads the same language as ``init(_:completesLast:_:)``, and refuses a text that may not mean what
+  /// Reads the same language as ``init(_:completesLast:stemming:_:)``, and refuses a text that may not mean what
   /// it says, so that its author can correct it.
   ///
   /// - Throws: `.invalidQuery` for a text without words, a quote that is not closed, a `-`, an `OR` or a
   ///   pair of quotes without a word, and a `*` that does not end a word. The detail has the place, counted
   ///   in characters from 1.
   /// - Complexity: O(*n*) in the length of the text.
-  public init(validating text: String, _ rules: WordRules = .standard) throws {
+  public init(
+    validating text: String, stemming: Stemming? = nil, _ rules: WordRules = .standard
+  ) throws {
     let terms = TypedTerm.terms(of: text)
     try TypedQuery.check(terms, in: text, rules)
-    self.init(TypedQuery(rules, completesLast: false).node(terms))
+    self.init(TypedQuery(rules: rules, stemming: stemming, completesLast: false).node(terms))
   }
 }
 
@@ -117,23 +122,22 @@ private struct TypedTerm {
     }
   }
 
-  func phrase(_ rules: WordRules, completes: Bool) -> TextQuery.Phrase? {
+  func phrase(
+    _ rules: WordRules, completes: Bool, stemming: Stemming? = nil
+  ) -> TextQuery.Phrase? {
     if let before = beforeStar(rules) {
       return TextQuery.Phrase(String(before), endsInPrefix: true, rules)
     }
-    return TextQuery.Phrase(String(text), endsInPrefix: completes, rules)
+    return TextQuery.Phrase(
+      String(text), endsInPrefix: completes, stemming: isQuoted ? nil : stemming, rules)
   }
 }
 
 /// Joins what was typed.
 private struct TypedQuery {
   let rules: WordRules
+  let stemming: Stemming?
   let completesLast: Bool
-
-  init(_ rules: WordRules, completesLast: Bool) {
-    self.rules = rules
-    self.completesLast = completesLast
-  }
 
   /// `OR` joins the terms beside it; all else must be true together.
   func node(_ terms: [TypedTerm]) -> TextQuery.Node {
@@ -170,7 +174,7 @@ private struct TypedQuery {
     let completes =
       completesLast && isLast && !term.isClosed && !term.isExcluded
       && TypedTerm.endsInWord(term.text, rules)
-    return term.phrase(rules, completes: completes).map {
+    return term.phrase(rules, completes: completes, stemming: stemming).map {
       term.isExcluded ? .not(.phrase($0)) : .phrase($0)
     }
   }

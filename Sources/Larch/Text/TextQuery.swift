@@ -22,10 +22,8 @@ public struct TextQuery: Hashable, Sendable {
 
   /// Words that follow each other in one text.
   struct Phrase: Hashable, Sendable {
-    /// Folded; at least one.
-    let words: [[UInt8]]
-    /// Whether a longer word may stand in the place of the last one.
-    let endsInPrefix: Bool
+    /// At least one. Only the last one may stand for others.
+    let words: [WantedWord]
     let rules: WordRules
   }
 
@@ -37,9 +35,15 @@ public struct TextQuery: Hashable, Sendable {
   ///
   /// What is several words by ``TextWords``, such as `don't` or `设备`, is a phrase.
   ///
+  /// - Parameters:
+  ///   - word: the word.
+  ///   - stemming: which forms of the word count too; nil for none. A phrase has no forms.
+  ///   - rules: how the word is cut.
   /// - Complexity: O(*n*) in the length of the word.
-  public static func word(_ word: String, _ rules: WordRules = .standard) -> TextQuery {
-    TextQuery(node(word, endsInPrefix: false, rules))
+  public static func word(
+    _ word: String, stemming: Stemming? = nil, _ rules: WordRules = .standard
+  ) -> TextQuery {
+    TextQuery(node(word, endsInPrefix: false, stemming: stemming, rules))
   }
 
   /// The text has a word that begins with this.
@@ -63,8 +67,11 @@ public struct TextQuery: Hashable, Sendable {
   }
 
   /// Always true if there are no words.
-  private static func node(_ text: String, endsInPrefix: Bool, _ rules: WordRules) -> Node {
-    Phrase(text, endsInPrefix: endsInPrefix, rules).map { .phrase($0) } ?? .all([])
+  private static func node(
+    _ text: String, endsInPrefix: Bool, stemming: Stemming? = nil, _ rules: WordRules
+  ) -> Node {
+    Phrase(text, endsInPrefix: endsInPrefix, stemming: stemming, rules).map { .phrase($0) }
+      ?? .all([])
   }
 
   /// Both are true.
@@ -94,15 +101,26 @@ public struct TextQuery: Hashable, Sendable {
 
 extension TextQuery.Phrase {
   /// Nil if the text has no words.
-  init?(_ text: String, endsInPrefix: Bool, _ rules: WordRules) {
-    var words: [[UInt8]] = []
+  ///
+  /// - Parameter stemming: which forms of the word count, if there is only one.
+  init?(
+    _ text: String, endsInPrefix: Bool, stemming: Stemming? = nil, _ rules: WordRules
+  ) {
+    var words: [WantedWord] = []
     var text = text
     text.withUTF8 { utf8 in
       var cutter = WordCutter(rules)
-      while cutter.next(in: UnsafeRawBufferPointer(utf8)) { words.append([UInt8](cutter.bytes)) }
+      while cutter.next(in: UnsafeRawBufferPointer(utf8)) {
+        words.append(WantedWord([UInt8](cutter.bytes), isBeginning: false))
+      }
     }
-    if words.isEmpty { return nil }
-    self.init(words: words, endsInPrefix: endsInPrefix, rules: rules)
+    guard let last = words.popLast() else { return nil }
+    if let stemming, words.isEmpty, stemming.hasForms(last.beginning) {
+      words = [WantedWord(formsOf: last.beginning, stemming, isBeginning: endsInPrefix)]
+    } else {
+      words.append(WantedWord(last.beginning, isBeginning: endsInPrefix))
+    }
+    self.init(words: words, rules: rules)
   }
 }
 
@@ -143,9 +161,8 @@ extension TextQuery.Node {
     case .any(let nodes): return Self.text(nodes, " || ", isInside)
     case .not(let node): return "!" + node.text(isInside: true)
     case .phrase(let phrase):
-      let words = phrase.words.map { String(decoding: $0, as: UTF8.self) }
-      let text = words.joined(separator: " ") + (phrase.endsInPrefix ? "*" : "")
-      return words.count == 1 ? text : "\"\(text)\""
+      let text = phrase.words.map(\.description).joined(separator: " ")
+      return phrase.words.count == 1 ? text : "\"\(text)\""
     }
   }
 

@@ -136,6 +136,16 @@ struct TextSearchGuideTests {
     #expect(literal.description == "larch && !sql")
   }
 
+  @Test("Forms of a word are found if the query asks for them")
+  func forms() {
+    // snippet: text-search-forms
+    let typed = TextQuery("running shoes", stemming: .english)
+    let isFound = typed.matches("He runs, and needs a new shoe")  // true
+    // end snippet
+    #expect(isFound)
+    #expect(!TextQuery("\"running\" shoes", stemming: .english).matches("He runs, in a shoe"))
+  }
+
   @Test("Words are cut by the rules")
   func words() {
     // snippet: text-search-words

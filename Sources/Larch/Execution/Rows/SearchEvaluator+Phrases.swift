@@ -22,15 +22,12 @@ extension SearchEvaluator {
   func places(of phrase: TextQuery.Phrase, among candidates: [UInt64]?) throws -> PhrasePlaces {
     let words = phrase.words
     let last = words.count - 1
-    func isPrefix(_ place: Int) -> Bool { phrase.endsInPrefix && place == last }
-    let sizes = try words.indices.map {
-      try statistics.estimate(words[$0], isPrefix: isPrefix($0), tree)
-    }
+    let sizes = try words.map { try statistics.estimate($0, tree) }
     var order = words.indices.sorted { (sizes[$0], $0) < (sizes[$1], $1) }
     var candidates = candidates
-    if isPrefix(order[0]), last > 0 {
-      // Words with a beginning do not come in the order of records: these are found first, and the places last.
-      candidates = try records(of: words[last], isPrefix: true, among: candidates)
+    if !words[order[0]].isExact, last > 0 {
+      // Several words do not come in the order of records: these are found first, and the places last.
+      candidates = try records(of: words[last], among: candidates)
       order.append(order.removeFirst())
     }
     var found = PhrasePlaces()
@@ -38,7 +35,7 @@ extension SearchEvaluator {
       if turn == 0 {
         found = try places(of: words[distance], at: distance, among: candidates)
       } else {
-        try keep(words[distance], isPrefix: isPrefix(distance), at: distance, in: &found)
+        try keep(words[distance], at: distance, in: &found)
       }
       if found.numbers.isEmpty { break }
     }
@@ -47,10 +44,10 @@ extension SearchEvaluator {
 
   /// Where a phrase would begin that has a word at a distance from its first one.
   private func places(
-    of word: [UInt8], at distance: Int, among candidates: [UInt64]?
+    of word: WantedWord, at distance: Int, among candidates: [UInt64]?
   ) throws -> PhrasePlaces {
     var found = PhrasePlaces()
-    try forEachRecord(of: word, isPrefix: false, among: candidates) { number, _, posting in
+    try forEachRecord(of: word, among: candidates) { number, _, posting in
       let old = found.starts.count
       let isCut = try forEachStart(at: distance, in: &posting) { found.starts.append($0) }
       if found.starts.count > old || isCut {
@@ -64,11 +61,11 @@ extension SearchEvaluator {
 
   /// Keeps the starts from which a word stands at a distance, and the records that have some.
   private func keep(
-    _ word: [UInt8], isPrefix: Bool, at distance: Int, in found: inout PhrasePlaces
+    _ word: WantedWord, at distance: Int, in found: inout PhrasePlaces
   ) throws {
     var areKept = [Bool](repeating: false, count: found.starts.count)
     var haveWord = [Bool](repeating: false, count: found.numbers.count)
-    try forEachRecord(of: word, isPrefix: isPrefix, among: found.numbers) { _, place, posting in
+    try forEachRecord(of: word, among: found.numbers) { _, place, posting in
       let starts = found.range(place)
       var next = starts.lowerBound
       var hasWord = false

@@ -4,11 +4,11 @@ extension SearchEvaluator {
   ///
   /// - Parameter candidates: the only records that count, in order; nil for all.
   func records(
-    of word: [UInt8], isPrefix: Bool, among candidates: [UInt64]?
+    of word: WantedWord, among candidates: [UInt64]?
   ) throws -> [UInt64] {
     var found: [UInt64] = []
     if scan.mask == tree.search.wholeMask {
-      try forEachBlock(of: word, isPrefix: isPrefix, among: candidates) { block in
+      try forEachBlock(of: word, among: candidates) { block in
         let numbers = UnsafeBufferPointer(rebasing: block.numbers[block.places])
         if let candidates {
           SearchEvaluator.appendCommon(numbers, candidates, to: &found)
@@ -17,24 +17,24 @@ extension SearchEvaluator {
         }
       }
     } else {
-      try forEachRecord(of: word, isPrefix: isPrefix, among: candidates) { number, _, posting in
+      try forEachRecord(of: word, among: candidates) { number, _, posting in
         if try posting.skipPosting(tree.search) & scan.mask != 0 { found.append(number) }
       }
     }
-    return isPrefix ? SearchEvaluator.sorted(found) : found
+    return word.isExact ? found : SearchEvaluator.sorted(found)
   }
 
-  /// Calls with each record of a word, or of all words with a beginning: its number, its place among the
+  /// Calls with each record of a word, or of all words that stand for it: its number, its place among the
   /// candidates, and the bytes at its posting, which the closure has to pass.
   ///
-  /// A record can come several times if it has several words with the beginning.
+  /// A record can come several times if it has several of these words.
   @inline(__always)
   func forEachRecord(
-    of word: [UInt8], isPrefix: Bool, among candidates: [UInt64]?,
+    of word: WantedWord, among candidates: [UInt64]?,
     _ body: (_ number: UInt64, _ candidate: Int, _ posting: inout SearchBytes) throws -> Void
   ) throws {
     let search = tree.search
-    try forEachBlock(of: word, isPrefix: isPrefix, among: candidates) { block in
+    try forEachBlock(of: word, among: candidates) { block in
       var postings = SearchBytes(block.value, at: block.start)
       guard let candidates else {
         for place in 0..<block.places.upperBound {
@@ -74,26 +74,26 @@ extension SearchEvaluator {
     let start: Int
   }
 
-  /// Reads the blocks of a word, or of all words with a beginning, that may have one of the candidates.
+  /// Reads the blocks of a word, or of all words that stand for it, that may have one of the candidates.
   ///
   /// - Parameter word: that without bytes has lengths as its postings.
   func forEachBlock(
-    of word: [UInt8], isPrefix: Bool = false, among candidates: [UInt64]?,
-    _ body: (Block) throws -> Void
+    of word: WantedWord, among candidates: [UInt64]?, _ body: (Block) throws -> Void
   ) throws {
     if candidates?.isEmpty ?? false { return }
-    let prefix = isPrefix ? word : word + [0]
-    try prefix.withUnsafeBytes { prefix in
-      if !isPrefix, let candidates, try isWorthSeeking(candidates.count, word) {
+    try word.keyPrefix.withUnsafeBytes { prefix in
+      if word.isExact, let candidates, try isWorthSeeking(candidates.count, word) {
         return try seek(candidates, prefix, body)
       }
       // All records if there is no window, and no candidate before or behind which nothing is wanted.
       let first = max(window?.lowerBound ?? 0, candidates?.first ?? 0)
       let last = min(window?.upperBound ?? .max, candidates?.last ?? .max)
       if first > last { return }
-      if !isPrefix, first > 0 || last < .max { return try readWindow(first...last, prefix, body) }
+      if word.isExact, first > 0 || last < .max {
+        return try readWindow(first...last, prefix, body)
+      }
       try tree.forEachBlock(from: prefix, prefix: prefix) { block in
-        try body(try read(block))
+        if word.isExact || word.matches(block.word) { try body(try read(block)) }
         return true
       }
     }
@@ -109,9 +109,8 @@ extension SearchEvaluator {
   /// The number of blocks that cost as much as a search for one.
   private static let blocksOfSeek = 4
 
-  private func isWorthSeeking(_ count: Int, _ word: [UInt8]) throws -> Bool {
-    try Self.blocksOfSeek * count
-      < statistics.estimate(word, isPrefix: false, tree) / SearchBlock.postingLimit
+  private func isWorthSeeking(_ count: Int, _ word: WantedWord) throws -> Bool {
+    try Self.blocksOfSeek * count < statistics.estimate(word, tree) / SearchBlock.postingLimit
   }
 
   /// About how many blocks are read to find all records.
@@ -122,7 +121,7 @@ extension SearchEvaluator {
     scan.filter.query.node.collectWanted(into: &phrases)
     let most = found.multipliedReportingOverflow(by: Self.blocksOfSeek)
     return try phrases.flatMap(\.words).reduce(0) { sum, word in
-      let blocks = try statistics.estimate(word, isPrefix: false, tree) / SearchBlock.postingLimit
+      let blocks = try statistics.estimate(word, tree) / SearchBlock.postingLimit
       return sum + (most.overflow ? blocks : min(blocks, most.partialValue))
     }
   }

@@ -48,11 +48,10 @@ final class SearchEvaluator {
   }
 
   private func countOfBlocks(of phrase: TextQuery.Phrase, upTo most: Int) throws -> Int? {
-    guard phrase.words.count == 1, !phrase.endsInPrefix, scan.mask == tree.search.wholeMask else {
-      return nil
-    }
+    guard phrase.words.count == 1, phrase.words[0].isExact, scan.mask == tree.search.wholeMask
+    else { return nil }
     var count = 0
-    try (phrase.words[0] + [0]).withUnsafeBytes { prefix in
+    try phrase.words[0].keyPrefix.withUnsafeBytes { prefix in
       count = try tree.difference(of: prefix)
       try tree.forEachStoredBlock(from: prefix, prefix: prefix) { block in
         count += try SearchBlock.count(block.value)
@@ -100,10 +99,7 @@ final class SearchEvaluator {
   private func records(
     _ phrase: TextQuery.Phrase, among candidates: [UInt64]?
   ) throws -> [UInt64] {
-    if phrase.words.count == 1 {
-      return try records(
-        of: phrase.words[0], isPrefix: phrase.endsInPrefix, among: candidates)
-    }
+    if phrase.words.count == 1 { return try records(of: phrase.words[0], among: candidates) }
     let found = try places(of: phrase, among: candidates)
     var numbers: [UInt64] = []
     for (place, number) in found.numbers.enumerated() {

@@ -7,7 +7,7 @@ internal import Foundation
 ///     rarity = ln(1 + (N − n + ½) / (n + ½))
 ///
 /// `N` is the number of records, `n` that of the records with the word in one of the fields. A beginning of words,
-/// and a phrase, count as one word. The sums are made in the order of the query and of the fields, so that equal
+/// the forms of a word, and a phrase, count as one word. The sums are made in the order of the query and of the fields, so that equal
 /// records have equal scores. No record is read, unless a word stands in one so often that not all of its
 /// places are kept.
 final class SearchScores {
@@ -143,7 +143,7 @@ final class SearchScores {
     let known = (0..<width).flatMap { slot in (0..<UInt64(few)).map { norm(slot, $0) } }
     let search = evaluator.tree.search
     try norms.withUnsafeMutableBufferPointer { norms in
-      try evaluator.forEachBlock(of: [], among: found.numbers) { block in
+      try evaluator.forEachBlock(of: .lengths, among: found.numbers) { block in
         try SearchEvaluator.readLengths(block, of: found.numbers, fields, search) {
           place, slot, length in
           norms[place &* width &+ slot] =
@@ -175,11 +175,12 @@ final class SearchScores {
     let width = fields.count
     let slots = evaluator.tree.search.fields.indices.map { fields.firstIndex(of: $0) ?? -1 }
     var found = Frequencies()
-    if word.endsInPrefix {
+    let only = word.words[0]
+    if !only.isExact {
       // A record comes once for each of its words.
       found.numbers = try evaluator.records(.phrase(word), among: candidates)
       found.counts = [UInt32](repeating: 0, count: found.numbers.count * width)
-      try evaluator.forEachRecord(of: word.words[0], isPrefix: true, among: found.numbers) {
+      try evaluator.forEachRecord(of: only, among: found.numbers) {
         _, place, posting in
         _ = try read(&posting, evaluator.tree.search) { field, count in
           if slots[field] >= 0 { found.counts[place &* width &+ slots[field]] &+= count }
@@ -188,9 +189,9 @@ final class SearchScores {
       return found
     }
     if candidates == nil {
-      return try frequencies(ofWord: word.words[0], slots, width, evaluator)
+      return try frequencies(ofWord: only, slots, width, evaluator)
     }
-    try evaluator.forEachRecord(of: word.words[0], isPrefix: false, among: candidates) {
+    try evaluator.forEachRecord(of: only, among: candidates) {
       number, _, posting in
       let row = found.counts.count
       for _ in 0..<width { found.counts.append(0) }
@@ -210,7 +211,7 @@ final class SearchScores {
   ///
   /// - Parameter slots: for each field of the search its place among the wanted ones; negative for any other.
   private func frequencies(
-    ofWord word: [UInt8], _ slots: [Int], _ width: Int, _ evaluator: SearchEvaluator
+    ofWord word: WantedWord, _ slots: [Int], _ width: Int, _ evaluator: SearchEvaluator
   ) throws -> Frequencies {
     let search = evaluator.tree.search
     let wanted = relevance.scan.mask
@@ -219,6 +220,8 @@ final class SearchScores {
     try evaluator.forEachBlock(of: word, among: nil) { block in
       var postings = SearchBytes(block.value, at: block.start)
       for _ in 0..<block.places.lowerBound { _ = try postings.skipPosting(search) }
+      let first = block.numbers[block.places.lowerBound]
+      guard numbers.last.map({ $0 < first }) ?? true else { throw SearchBytes.damaged }
       numbers.append(contentsOf: block.numbers[block.places])
       let start = counts.count
       counts.append(contentsOf: repeatElement(0, count: block.places.count * width))

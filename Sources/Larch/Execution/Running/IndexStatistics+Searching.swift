@@ -2,6 +2,8 @@
 extension IndexStatistics {
   /// The number of blocks whose counts are read; that of longer lists is estimated from them.
   private static let blocksLooked = 64
+  /// As many blocks are passed over in the time in which a record is found.
+  private static let blocksOfRow = 8
 
   func estimate(_ scan: Plan.SearchScan) throws -> Int {
     do {
@@ -26,30 +28,32 @@ extension IndexStatistics {
       }
     case .not: return .max
     case .phrase(let phrase):
-      var least = Int.max
-      for (place, word) in phrase.words.enumerated() {
-        let isPrefix = phrase.endsInPrefix && place == phrase.words.count - 1
-        least = min(least, try estimate(word, isPrefix: isPrefix, tree))
-      }
-      return least
+      return try phrase.words.reduce(.max) { min($0, try estimate($1, tree)) }
     }
   }
 
-  /// The number of postings of a word, or of all words with a beginning; exact if there are few blocks.
-  func estimate(_ word: [UInt8], isPrefix: Bool, _ tree: SearchTree) throws -> Int {
-    let prefix = isPrefix ? word : word + [0]
+  /// The number of postings of all words that stand for one; exact if there are few blocks. For the forms of a word it
+  /// is at least that, and as much as the other words with these first letters cost that are passed over.
+  func estimate(_ word: WantedWord, _ tree: SearchTree) throws -> Int {
+    let prefix = word.keyPrefix
     var blocks = 0
     var postings = 0
     var difference = 0
+    var isWhole = true
     try prefix.withUnsafeBytes { prefix in
-      difference = try tree.difference(of: prefix)
+      difference = try tree.difference(of: prefix) { word.isExact || word.matches($0) }
       try tree.forEachStoredBlock(from: prefix, prefix: prefix) { block in
-        postings += try SearchBlock.count(block.value)
+        if word.isExact || word.matches(block.word) {
+          postings += try SearchBlock.count(block.value)
+        }
         blocks += 1
-        return blocks < Self.blocksLooked
+        // The first blocks tell nothing of the forms: these may be anywhere.
+        isWhole = blocks < Self.blocksLooked || word.hasForms
+        return isWhole
       }
     }
-    if blocks < Self.blocksLooked { return max(0, postings + difference) }
+    if word.hasForms { return max(blocks / Self.blocksOfRow, postings + difference) }
+    if isWhole { return max(0, postings + difference) }
     let range = KeyRange(
       lower: prefix, upper: KeyRange.successor(ofPrefix: prefix), needsCheck: false)
     let all = try context.countPages(of: tree.index.database, in: [range])?.entries ?? 4 * blocks

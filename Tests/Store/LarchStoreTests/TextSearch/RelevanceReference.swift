@@ -53,10 +53,7 @@ struct RelevanceReference {
       return sum
         + (0...words.count - phrase.words.count).count { start in
           phrase.words.indices.allSatisfy { place in
-            let word = words[start + place]
-            return word == phrase.words[place]
-              || (phrase.endsInPrefix && place == phrase.words.count - 1
-                && word.starts(with: phrase.words[place]))
+            phrase.words[place].standsPlainly(for: words[start + place])
           }
         }
     }

@@ -77,6 +77,27 @@ import Testing
     #expect(try faults().isEmpty)
   }
 
+  @Test func blocksOfAWordThatAreNotInOrderAreAnErrorOfARankedSearch() throws {
+    let store = try Store.temporary(for: Page.self, options: .quick)
+    try store.saveAll(SearchIndexTests.pages(0..<600))
+    let ids = try store.ids(Page.where { TextQuery("tree").matches($0.title, $0.body) })
+    let first = try #require(ids.first)
+    try change(store) { database, transaction in
+      let block = try key("tree", first).withUnsafeBytes {
+        try database.get($0, in: transaction).map { [UInt8]($0) }
+      }
+      // The same records begin again in the middle of the first ones.
+      try key("tree", ids[40]).withUnsafeBytes { key in
+        _ = try (block ?? []).withUnsafeBytes { try database.put(key, $0, in: transaction) }
+      }
+    }
+    let best = Page.where { TextQuery("tree").matches($0.title, $0.body) }.sortedByRelevance()
+    #expect(caught { _ = try store.fetch(best) }?.code == .corrupted)
+    #expect(try store.verify().isClean == false)
+    try store.rebuild()
+    #expect(try store.fetch(best).count == ids.count)
+  }
+
   /// Any bytes in place of a block give an answer or a typed error, and never a trap.
   @Test func damagedBlocksAreErrors() throws {
     let store = try Store.temporary(for: Page.self, options: .quick)

@@ -132,6 +132,46 @@ import Testing
     }
   }
 
+  struct OtherDefault: Record {
+    var id: Int
+    var name: String
+    var body: String
+    var tags: [String]?
+    static let collectionName = "Grown"
+    static let schema = Schema<OtherDefault> {
+      Search(\.name, \.body, \.tags)
+      Default(\.body, "a maple instead")
+      Renamed(\.name, from: "title")
+    }
+  }
+
+  @Test func recordsOfAnOlderShapeHaveTheWordsOfAnotherDefaultOnceItIsDeclared() throws {
+    try withScratchPath { path in
+      try Store.using(path, Bare.self) { store in
+        try store.saveAll((0..<5).map { Bare(id: $0, title: "larch number\($0)") })
+      }
+      try Store.using(path, Grown.self) { store in
+        // Its words wait beside the blocks.
+        try store.saveAll([Grown(id: 2, name: "birch", body: "oak")])
+      }
+      try Store.using(path, OtherDefault.self) { store in
+        func ids(_ text: String) throws -> [Int] {
+          let words = TextQuery(text)
+          return try store.ids(
+            OtherDefault.where { words.matches($0.name, $0.body, $0.tags) })
+        }
+        #expect(try ids("pine") == [])
+        #expect(try ids("maple") == [0, 1, 3, 4])
+        try store.saveAll([OtherDefault(id: 1, name: "birch", body: "elm")])
+        try store.write { tx in _ = try tx.delete(OtherDefault.self, 3) }
+        #expect(try ids("maple") == [0, 4])
+        #expect(try ids("larch") == [0, 4])
+        let report = try store.verify()
+        #expect(report.isClean, "\(report)")
+      }
+    }
+  }
+
   enum Kind: String, Codable { case open, closed }
   enum OldKind: String, Codable { case open, odd }
   struct OldTask: Record {

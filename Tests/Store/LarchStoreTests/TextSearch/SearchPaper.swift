@@ -58,14 +58,15 @@ enum Skewed {
   }
 
   static func query(_ depth: Int, _ random: inout SeededGenerator) -> TextQuery {
-    switch Int.random(in: 0..<(depth > 0 ? 9 : 5), using: &random) {
+    switch Int.random(in: 0..<(depth > 0 ? 10 : 6), using: &random) {
     case 0, 1: return .word(word(&random))
     case 2: return .phrase(text(2, &random))
     case 3: return .phrase(text(3, &random))
     case 4: return .phrase(word(&random) + " " + word(&random).prefix(2), completesLast: true)
-    case 5: return .prefix(String(word(&random).prefix(2)))
-    case 6: return query(depth - 1, &random) || query(depth - 1, &random)
-    case 7: return query(depth - 1, &random) && !query(depth - 1, &random)
+    case 5: return .word(word(&random), stemming: .english)
+    case 6: return .prefix(String(word(&random).prefix(2)))
+    case 7: return query(depth - 1, &random) || query(depth - 1, &random)
+    case 8: return query(depth - 1, &random) && !query(depth - 1, &random)
     default: return query(depth - 1, &random) && query(depth - 1, &random)
     }
   }

@@ -122,7 +122,8 @@ struct WordReference {
 /// Texts in many scripts, for searching.
 struct RandomTexts {
   static let words = [
-    "larch", "Larch", "LARCH", "larches", "tree", "Tree", "treetop", "don't", "20.04", "@nasa",
+    "larch", "Larch", "LARCH", "larches", "tree", "Tree", "trees", "treetop", "hope", "Hoping",
+    "hopped", "don't", "20.04", "@nasa",
     "café",
     "cafe\u{301}", "CAFÉ", "caffè", "Straße", "STRASSE", "ﬁne", "naïve", "Ångström",
     "A\u{30A}ngström",
@@ -164,14 +165,32 @@ struct RandomTexts {
     let word = words.randomElement(using: &random) ?? ""
     let rules: WordRules =
       Int.random(in: 0..<4, using: &random) == 0 ? .keepingDiacritics : .standard
-    switch Int.random(in: 0..<(depth > 0 ? 7 : 4), using: &random) {
+    switch Int.random(in: 0..<(depth > 0 ? 8 : 5), using: &random) {
     case 0: return .word(word, rules)
     case 1: return .prefix(String(word.prefix(3)), rules)
     case 2: return .phrase(text(2, &random), rules)
     case 3: return .phrase(word, completesLast: true, rules)
-    case 4: return query(depth - 1, &random) && query(depth - 1, &random)
-    case 5: return query(depth - 1, &random) || query(depth - 1, &random)
+    case 4:
+      return Bool.random(using: &random)
+        ? .word(word, stemming: .english, rules)
+        : TextQuery(word, completesLast: true, stemming: .english, rules)
+    case 5: return query(depth - 1, &random) && query(depth - 1, &random)
+    case 6: return query(depth - 1, &random) || query(depth - 1, &random)
     default: return !query(depth - 1, &random)
+    }
+  }
+}
+
+extension WantedWord {
+  /// The meaning of one word of a query.
+  func standsPlainly(for word: [UInt8]) -> Bool {
+    switch ending {
+    case .none: return word == beginning
+    case .any: return word.starts(with: beginning)
+    case .form(let form):
+      func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+      return form.stemming.stem(of: text(word)) == form.stemming.stem(of: text(form.word))
+        || (form.isBeginning && word.starts(with: form.word))
     }
   }
 }
@@ -193,10 +212,7 @@ extension TextQuery {
           guard words.count >= phrase.words.count else { return false }
           return (0...(words.count - phrase.words.count)).contains { start in
             phrase.words.indices.allSatisfy { place in
-              let word = words[start + place]
-              return word == phrase.words[place]
-                || (phrase.endsInPrefix && place == phrase.words.count - 1
-                  && word.starts(with: phrase.words[place]))
+              phrase.words[place].standsPlainly(for: words[start + place])
             }
           }
         }
