@@ -8,16 +8,12 @@ package final class IndexHandle: Sendable {
   /// The place of the declaration in the schema.
   package let position: Int
   package let database: LMDBDatabase
-  /// Of an index of words: the word with which the next piece of its pending words begins. Nothing depends on it but
-  /// how much a save has to do.
-  let nextPiece: Locked<[UInt8]>?
 
   init(stored: StoredIndex, schema: IndexSchema, position: Int, database: LMDBDatabase) {
     self.stored = stored
     self.schema = schema
     self.position = position
     self.database = database
-    nextPiece = schema.search == nil ? nil : Locked([])
   }
 
   package var isReady: Bool { stored.state == .ready }

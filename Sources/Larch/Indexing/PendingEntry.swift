@@ -24,56 +24,109 @@ struct SearchChange {
 /// The bytes are the number of words, then the end of each, then the words in order: one byte with the length, the
 /// word, what the blocks have and what counts, and the posting. So one word is found by a few comparisons, however
 /// long the text. Every step is checked: the bytes come from a file.
+///
+/// The words of all entries are merged in a sweep over the alphabet, which starts over after the last word. Nothing is
+/// written to an entry for that: it says only with which word it began to wait, and its words wait from the place of
+/// the sweep around to that one. Once the sweep comes back there, the entry is removed.
 struct PendingEntry {
   private static let isGone: UInt8 = 0
   private static let isNew: UInt8 = 1
   private static let isChanged: UInt8 = 2
   /// The size of a number in front of the words.
   private static let width = 4
+  /// Set in the number of words if the word with which the entry began to wait is not the first one.
+  private static let beginsInside: UInt32 = 1 << 31
 
   let number: UInt64
+  /// The number of its words, also of those that are merged.
   let count: Int
   private let bytes: UnsafeRawBufferPointer
+  /// The numbers in front of the ends of words.
+  private let fields: Int
+  /// The word with which it began to wait.
+  private let first: Int
+  /// The first word that the sweep has not reached in this round; their number after the last one.
+  private var reached = 0
+  /// The same; 0 after the last one.
+  private var next: Int { reached == count ? 0 : reached }
 
-  var size: Int { bytes.count }
-
-  init(_ number: UInt64, _ bytes: UnsafeRawBufferPointer) throws {
+  /// - Parameter sweep: the word that the sweep over all entries has reached.
+  init(_ number: UInt64, _ bytes: UnsafeRawBufferPointer, sweep: [UInt8]) throws {
     self.number = number
     self.bytes = bytes
-    guard bytes.count >= Self.width else { throw SearchBytes.damaged }
-    count = Int(UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self)))
-    guard count > 0, count <= bytes.count / Self.width - 1, end(count - 1) == bytes.count else {
-      throw SearchBytes.damaged
-    }
+    guard bytes.count >= 2 * Self.width else { throw SearchBytes.damaged }
+    let head = UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self))
+    let beginsInside = head & Self.beginsInside != 0
+    count = Int(head & ~Self.beginsInside)
+    fields = beginsInside ? 2 : 1
+    first =
+      beginsInside
+      ? Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: Self.width, as: UInt32.self)))
+      : 0
+    guard count > 0, count <= bytes.count / Self.width - fields, first < count,
+      end(count - 1) == bytes.count
+    else { throw SearchBytes.damaged }
+    if !sweep.isEmpty { reached = try sweep.withUnsafeBytes { try place(atOrAfter: $0) } }
   }
 
   /// Where the bytes of a word end.
   @inline(__always)
   private func end(_ place: Int) -> Int {
-    let offset = Self.width * (place &+ 1)
+    let offset = Self.width * (place &+ fields)
     return Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
   }
 
+  /// Where the bytes of the first word begin.
+  private var head: Int { Self.width * (count + fields) }
+
   private func part(_ place: Int) throws -> UnsafeRawBufferPointer {
-    let start = place == 0 ? Self.width * (count + 1) : end(place - 1)
+    let start = place == 0 ? head : end(place - 1)
     let end = end(place)
-    guard start >= Self.width * (count + 1), start < end, end <= bytes.count else {
-      throw SearchBytes.damaged
-    }
+    guard start >= head, start < end, end <= bytes.count else { throw SearchBytes.damaged }
     return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
   }
 
-  /// Where the bytes of some words are.
-  private func range(of places: Range<Int>) throws -> Range<Int> {
-    let head = Self.width * (count + 1)
+  /// How many bytes some words have.
+  func size(of places: Range<Int>) throws -> Int {
     let start = places.lowerBound == 0 ? head : end(places.lowerBound - 1)
     let end = places.upperBound == 0 ? head : end(places.upperBound - 1)
     guard start >= head, start <= end, end <= bytes.count else { throw SearchBytes.damaged }
-    return start..<end
+    return end - start
   }
 
-  /// How many bytes some words have.
-  func size(of places: Range<Int>) throws -> Int { try range(of: places).count }
+  // MARK: Waiting
+
+  /// Whether a word waits, and is not merged yet.
+  @inline(__always)
+  func waits(_ place: Int) -> Bool {
+    if next == first { return true }
+    return next < first ? place >= next && place < first : place >= next || place < first
+  }
+
+  /// Whether the sweep reaches some of its words before it starts over.
+  var isReachedInRound: Bool { reached < count }
+
+  /// The words that wait and that the sweep reaches in a round.
+  ///
+  /// - Parameter isNext: whether that is the next round; no word of it is reached in this one.
+  func waiting(inNextRound isNext: Bool) -> Range<Int> {
+    if isNext { return 0..<(first > 0 ? first : count) }
+    return reached..<(reached < first ? first : count)
+  }
+
+  /// Whether no word waits once these are merged, which are the first ones of a round.
+  func isDone(with merged: Range<Int>) -> Bool {
+    !merged.isEmpty && (merged.upperBound == first || merged.upperBound == count && first == 0)
+  }
+
+  /// The words that wait, in their order: at most two ranges.
+  var waiting: [Range<Int>] {
+    if next == first { return [0..<count] }
+    return next < first ? [next..<first] : [0..<first, next..<count]
+  }
+
+  /// How many bytes the words have that wait.
+  func waitingSize() throws -> Int { try waiting.reduce(0) { try $0 + size(of: $1) } }
 
   func word(_ place: Int) throws -> UnsafeRawBufferPointer {
     let part = try part(place)
@@ -123,10 +176,16 @@ struct PendingEntry {
   // MARK: Writing
 
   /// Writes the bytes of an entry; at least one change.
-  static func write(_ changes: [SearchChange], to bytes: inout ByteBuffer) {
+  ///
+  /// - Parameter sweep: the word that the sweep over all entries has reached.
+  static func write(_ changes: [SearchChange], sweep: [UInt8], to bytes: inout ByteBuffer) {
+    let first = sweep.withUnsafeBytes { sweep in
+      changes.firstIndex { compareBytes($0.word, sweep) >= 0 } ?? 0
+    }
     bytes.removeAll()
-    append(changes.count, to: &bytes)
-    var end = width * (changes.count + 1)
+    append(changes.count | (first > 0 ? Int(beginsInside) : 0), to: &bytes)
+    if first > 0 { append(first, to: &bytes) }
+    var end = width * (changes.count + (first > 0 ? 2 : 1))
     for change in changes {
       end += 2 + change.word.count + (change.posting?.count ?? 0)
       append(end, to: &bytes)
@@ -139,50 +198,33 @@ struct PendingEntry {
     }
   }
 
-  /// Writes the bytes of the entry without some of its words, but not without all.
-  func write(without places: Range<Int>, to bytes: inout ByteBuffer) throws {
-    let head = Self.width * (count + 1)
-    let cut = try range(of: places)
-    bytes.removeAll()
-    Self.append(count - places.count, to: &bytes)
-    var last = head
-    for place in 0..<count {
-      let end = end(place)
-      guard end > last else { throw SearchBytes.damaged }
-      last = end
-      if places.contains(place) { continue }
-      let isBehind = place >= places.upperBound
-      Self.append(end - Self.width * places.count - (isBehind ? cut.count : 0), to: &bytes)
-    }
-    bytes.append(UnsafeRawBufferPointer(rebasing: self.bytes[head..<cut.lowerBound]))
-    bytes.append(UnsafeRawBufferPointer(rebasing: self.bytes[cut.upperBound...]))
-  }
-
   private static func append(_ number: Int, to bytes: inout ByteBuffer) {
     withUnsafeBytes(of: UInt32(truncatingIfNeeded: number).littleEndian) { bytes.append($0) }
   }
 
-  /// The changes of this entry with later ones over them, in order. What is again as in the blocks is left out.
+  /// The changes of this entry that wait, with later ones over them, in order. What is again as in the blocks is left
+  /// out.
   func merged(with later: [SearchChange], _ search: SearchSchema) throws -> [SearchChange] {
     var all: [SearchChange] = []
     all.reserveCapacity(count + later.count)
-    var place = 0
+    let waiting = waiting.joined()
+    var place = waiting.startIndex
     for change in later {
       var was = change.was
-      while place < count {
-        let order = compareBytes(try word(place), change.word)
+      while place < waiting.endIndex {
+        let order = compareBytes(try word(waiting[place]), change.word)
         if order > 0 { break }
-        let known = try self.change(place, search)
-        place += 1
+        let known = try self.change(waiting[place], search)
+        waiting.formIndex(after: &place)
         if order == 0 { was = known.was } else { all.append(known) }
       }
       guard was || change.posting != nil else { continue }
       all.append(
         SearchChange(word: change.word, number: number, was: was, posting: change.posting))
     }
-    while place < count {
-      all.append(try change(place, search))
-      place += 1
+    while place < waiting.endIndex {
+      all.append(try change(waiting[place], search))
+      waiting.formIndex(after: &place)
     }
     return all
   }

@@ -19,7 +19,7 @@ final class PendingList {
   func entries(_ tree: SearchTree) throws -> [PendingEntry] {
     if let entries { return entries }
     var found: [PendingEntry] = []
-    try PendingList.forEach(tree) { found.append(try PendingEntry($0, $1)) }
+    try PendingList.forEach(tree) { found.append($0) }
     entries = found
     return found
   }
@@ -28,31 +28,46 @@ final class PendingList {
   static func copied(_ tree: SearchTree) throws -> PendingList {
     let list = PendingList()
     var places: [(number: UInt64, bytes: Range<Int>)] = []
-    try forEach(tree) { number, bytes in
+    let sweep = try forEachStored(tree) { number, bytes, _ in
       let start = list.copy.count
       list.copy.append(bytes)
       places.append((number, start..<list.copy.count))
     }
     list.entries = try places.map { number, bytes in
-      try PendingEntry(number, list.copy.bytes(at: bytes.lowerBound, count: bytes.count))
+      let bytes = list.copy.bytes(at: bytes.lowerBound, count: bytes.count)
+      return try PendingEntry(number, bytes, sweep: sweep)
     }
     return list
   }
 
   /// Visits the stored entries.
-  static func forEach(
-    _ tree: SearchTree, _ body: (_ number: UInt64, _ bytes: UnsafeRawBufferPointer) throws -> Void
-  ) throws {
+  static func forEach(_ tree: SearchTree, _ body: (PendingEntry) throws -> Void) throws {
+    _ = try forEachStored(tree) { try body(PendingEntry($0, $1, sweep: $2)) }
+  }
+
+  /// - Returns: the word that the sweep over all entries has reached.
+  private static func forEachStored(
+    _ tree: SearchTree,
+    _ body: (_ number: UInt64, _ bytes: UnsafeRawBufferPointer, _ sweep: [UInt8]) throws -> Void
+  ) throws -> [UInt8] {
+    var sweep: [UInt8] = []
     var cursor = try LMDBCursor(tree.index.database, in: tree.transaction)
     var entry = try withUnsafeBytes(of: SearchKey.pending) { try cursor.seek(atOrAfter: $0) }
     while let here = entry, here.key[0] == SearchKey.pending {
+      if here.key.count == 1 {
+        // It comes before all entries.
+        sweep = [UInt8](here.value)
+        entry = try cursor.next()
+        continue
+      }
       let rest = UnsafeRawBufferPointer(rebasing: here.key.dropFirst())
       guard let number = SearchKey.number(in: rest, base: tree.base) else {
         throw SearchBytes.damaged
       }
-      try body(number, here.value)
+      try body(number, here.value, sweep)
       entry = try cursor.next()
     }
+    return sweep
   }
 
   /// The changes of a word, or of all words with a beginning, in the order of words and records.
@@ -71,7 +86,7 @@ final class PendingList {
       while place < entry.count {
         let here = try entry.word(place)
         guard isWord ? here.equals(word) : here.starts(with: word) else { break }
-        found.append(try entry.change(place, tree.search))
+        if entry.waits(place) { found.append(try entry.change(place, tree.search)) }
         place += 1
       }
     }
@@ -83,6 +98,23 @@ final class PendingList {
 }
 
 extension SearchTree {
+  /// The word that the sweep over all pending entries has reached; empty at the beginning.
+  func sweep() throws -> [UInt8] {
+    try withUnsafeBytes(of: SearchKey.pending) {
+      try index.database.get($0, in: transaction).map { [UInt8]($0) } ?? []
+    }
+  }
+
+  func setSweep(_ word: [UInt8]) throws {
+    try withUnsafeBytes(of: SearchKey.pending) { key in
+      if word.isEmpty {
+        _ = try index.database.delete(key, in: transaction)
+      } else {
+        _ = try word.withUnsafeBytes { try index.database.put(key, $0, in: transaction) }
+      }
+    }
+  }
+
   /// The changes of a word, or of all words with a beginning, that the blocks do not have, in the order of words and
   /// records. Lengths are never pending.
   ///

@@ -1,23 +1,19 @@
 /// Some words in a row of all pending entries: what one save merges into blocks when too much waits.
 ///
-/// The next piece starts where this one ends, and after the last word it starts over. So one round merges all words of
-/// an entry, and a word is merged for all waiting records together.
+/// The next piece starts where this one ends, and after the last word it starts over: so a sweep over the alphabet
+/// merges all words of an entry, and a word is merged for all waiting records together.
 struct PendingPiece {
   /// The places of the words in each entry.
   private(set) var places: [Range<Int>]
-  /// The first word after the piece, where the next one starts; empty after the last word.
+  /// The first word after the piece, which the sweep has reached then; empty after the last word.
   private(set) var end: [UInt8] = []
 
   /// - Parameters:
   ///   - entries: at least one.
-  ///   - start: no word of the piece comes before it, unless no other word is left.
   ///   - wanted: how many bytes the words have at most, unless there is one of each entry.
-  init(of entries: [PendingEntry], from start: [UInt8], size wanted: Int) throws {
-    var first = try entries.map { entry in
-      try start.withUnsafeBytes { try entry.place(atOrAfter: $0) }
-    }
-    if zip(entries, first).allSatisfy({ $0.count == $1 }) { first = entries.map { _ in 0 } }
-    places = zip(entries, first).map { $1..<$0.count }
+  init(of entries: [PendingEntry], size wanted: Int) throws {
+    let startsOver = !entries.contains(where: \.isReachedInRound)
+    places = entries.map { $0.waiting(inNextRound: startsOver) }
     while true {
       let size = try zip(entries, places).reduce(0) { try $0 + $1.0.size(of: $1.1) }
       // The entry with most words in the piece says where it is cut.

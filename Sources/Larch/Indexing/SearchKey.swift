@@ -6,6 +6,7 @@
 /// | `01` | `01`, id | the number of the record, where ids are no integers |
 /// | `02` | `02`, number | the id of the record |
 /// | `03` | `03` | the last number that was given |
+/// | `04` | `04` | the word that the sweep over these entries has reached: see `PendingEntry` |
 /// | `04` | `04`, number | the words of a record that have changed since the blocks were written: see `PendingEntry` |
 /// | `05` | `05` | the number of records, and of the words of all in each field |
 /// | others | word, `00`, number | a block of postings of the word |

@@ -14,8 +14,9 @@ struct SearchWriter {
   func write(_ entries: borrowing PendingEntries) throws {
     if let limits, let changes = try changes(in: entries, limits) {
       let isFewer = try mergeLengths(entries)
+      let sweep = try tree.sweep()
       for (number, changes) in changes.sorted(by: { $0.key < $1.key }) {
-        try add(changes, of: number)
+        try add(changes, of: number, sweep)
       }
       // A search without records is an empty tree.
       if isFewer, try tree.totals().records == 0 {
@@ -54,28 +55,28 @@ struct SearchWriter {
     if isTooMuch { return nil }
     if changes.isEmpty { return changes }
     var count = changes.count
-    try PendingList.forEach(tree) { number, bytes in
-      size += bytes.count
-      if changes[number] == nil { count += 1 }
+    try PendingList.forEach(tree) { entry in
+      size += try entry.waitingSize()
+      if changes[entry.number] == nil { count += 1 }
     }
     return limits.mergesAll(count, size) ? nil : changes
   }
 
   /// Adds to the pending entry of a record.
-  private func add(_ changes: [SearchChange], of number: UInt64) throws {
+  private func add(_ changes: [SearchChange], of number: UInt64, _ sweep: [UInt8]) throws {
     var key = ByteBuffer(capacity: 16)
     makeKey(number, &key)
     var all = changes
     let database = tree.index.database
     if let stored = try database.get(key.bytes, in: tree.transaction) {
-      all = try PendingEntry(number, stored).merged(with: changes, tree.search)
+      all = try PendingEntry(number, stored, sweep: sweep).merged(with: changes, tree.search)
     }
     if all.isEmpty {
       _ = try database.delete(key.bytes, in: tree.transaction)
       return
     }
     var value = ByteBuffer(capacity: 2048)
-    PendingEntry.write(all, to: &value)
+    PendingEntry.write(all, sweep: sweep, to: &value)
     try database.put(key.bytes, value.bytes, in: tree.transaction)
   }
 
@@ -91,7 +92,7 @@ struct SearchWriter {
     var size = 0
     try PendingList.forEach(tree) {
       count += 1
-      size += $1.count
+      size += try $0.waitingSize()
     }
     if count <= limits.records, size <= limits.bytes { return }
     // It owns the bytes of the entries.
@@ -99,25 +100,18 @@ struct SearchWriter {
     defer { withExtendedLifetime(list) {} }
     let entries = try list.entries(tree)
     let piece = try PendingPiece(
-      of: entries, from: tree.index.nextPiece?.withLock { $0 } ?? [],
-      size: max(limits.bytes / limits.pieces, 2 * (size - limits.bytes)))
+      of: entries, size: max(limits.bytes / limits.pieces, 2 * (size - limits.bytes)))
     var merger = try SearchMerger(tree.index, idKind, in: tree.transaction)
     for change in try piece.changes(of: entries, tree.search) {
       try merger.merge(change.word, change.number, change.posting)
     }
     try merger.finish()
     var key = ByteBuffer(capacity: 16)
-    var value = ByteBuffer(capacity: 2048)
-    for (entry, places) in zip(entries, piece.places) where !places.isEmpty {
+    for (entry, places) in zip(entries, piece.places) where entry.isDone(with: places) {
       makeKey(entry.number, &key)
-      if places.count == entry.count {
-        _ = try tree.index.database.delete(key.bytes, in: tree.transaction)
-      } else {
-        try entry.write(without: places, to: &value)
-        try tree.index.database.put(key.bytes, value.bytes, in: tree.transaction)
-      }
+      _ = try tree.index.database.delete(key.bytes, in: tree.transaction)
     }
-    tree.index.nextPiece?.withLock { $0 = piece.end }
+    try tree.setSweep(piece.end)
   }
 
   // MARK: Blocks
@@ -168,6 +162,7 @@ struct SearchWriter {
       makeKey(entry.number, &key)
       _ = try tree.index.database.delete(key.bytes, in: tree.transaction)
     }
+    try tree.setSweep([])
   }
 
   private func parts(

@@ -5,11 +5,12 @@ extension SearchVerifier {
   func checkPending(_ tree: SearchTree, into report: inout VerificationReport) throws -> Bool {
     var blocks = PendingCheck()
     do {
-      try PendingList.forEach(tree) { number, bytes in
-        let entry = try PendingEntry(number, bytes)
+      try PendingList.forEach(tree) { entry in
+        let number = entry.number
         guard try entry.isInOrder() else { throw SearchBytes.damaged }
         for place in 0..<entry.count {
           let change = try entry.change(place, tree.search)
+          if !entry.waits(place) { continue }
           let has = try blocks.have(change, tree)
           if has == change.was { continue }
           let id = try? tree.withID(of: number) { collection.stored.idKind.text(of: $0) }

@@ -231,8 +231,8 @@ struct PendingWordsOfStore {
         var text = try tree.withIDIfThere(of: entry.number) {
           collection.stored.idKind.text(of: $0)
         }
-        bytes += entry.size
-        for place in 0..<entry.count {
+        bytes += try entry.waitingSize()
+        for place in 0..<entry.count where entry.waits(place) {
           let change = try entry.change(place, tree.search)
           text += change.posting == nil ? " -" : change.was ? " ~" : " +"
           text += String(decoding: change.word, as: UTF8.self)
