@@ -5,7 +5,8 @@
 package struct SearchLimits: Sendable {
   /// The records with pending words in one index, about.
   package var records = 128
-  /// The bytes of their entries, about.
+  /// The bytes of their words that wait, about. The entries also have those that are merged, until the sweep comes
+  /// back to them.
   package var bytes = 1 << 20
   /// A piece has this part of `bytes`, or a little more.
   package var pieces = 32

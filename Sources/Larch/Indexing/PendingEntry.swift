@@ -21,7 +21,7 @@ struct SearchChange {
 
 /// The words that one record has changed since the blocks were written, as stored under `SearchKey.pending`.
 ///
-/// The bytes are the number of words, then the end of each, then the words in order: one byte with the length, the
+/// The bytes are the number of words, the one with which it began to wait, then the end of each, then the words in order: one byte with the length, the
 /// word, what the blocks have and what counts, and the posting. So one word is found by a few comparisons, however
 /// long the text. Every step is checked: the bytes come from a file.
 ///

@@ -40,6 +40,19 @@ final class PendingList {
     return list
   }
 
+  /// How much waits: calls with the number of each entry, and the bytes of its words that wait.
+  ///
+  /// A damaged entry counts as a whole: it is an error for those who need its words, not for the saves of others.
+  static func forEachSize(_ tree: SearchTree, _ body: (_ number: UInt64, _ size: Int) -> Void)
+    throws
+  {
+    _ = try forEachStored(tree) { number, bytes, sweep in
+      body(
+        number,
+        (try? PendingEntry(number, bytes, sweep: sweep).waitingSize()) ?? bytes.count)
+    }
+  }
+
   /// Visits the stored entries.
   static func forEach(_ tree: SearchTree, _ body: (PendingEntry) throws -> Void) throws {
     _ = try forEachStored(tree) { try body(PendingEntry($0, $1, sweep: $2)) }

@@ -27,6 +27,8 @@ struct PendingPiece {
         let last = min(places.upperBound, try entry.place(atOrAfter: word))
         return places.lowerBound..<max(places.lowerBound, last)
       }
+      // Only the words of a damaged entry are not in order.
+      guard places[guide].count < count else { throw SearchBytes.damaged }
     }
   }
 

@@ -55,9 +55,9 @@ struct SearchWriter {
     if isTooMuch { return nil }
     if changes.isEmpty { return changes }
     var count = changes.count
-    try PendingList.forEach(tree) { entry in
-      size += try entry.waitingSize()
-      if changes[entry.number] == nil { count += 1 }
+    try PendingList.forEachSize(tree) {
+      size += $1
+      if changes[$0] == nil { count += 1 }
     }
     return limits.mergesAll(count, size) ? nil : changes
   }
@@ -90,9 +90,9 @@ struct SearchWriter {
   private func mergePiece(_ limits: SearchLimits) throws {
     var count = 0
     var size = 0
-    try PendingList.forEach(tree) {
+    try PendingList.forEachSize(tree) {
       count += 1
-      size += try $0.waitingSize()
+      size += $1
     }
     if count <= limits.records, size <= limits.bytes { return }
     // It owns the bytes of the entries.

@@ -99,7 +99,7 @@ struct EmptyCommitTests {
   func observed() async throws {
     defer { store.close() }
     try save("before")
-    var values = store.observe(Entry.all).makeAsyncIterator()
+    let values = store.observe(Entry.all).makeAsyncIterator()
     #expect(try await values.next()?.rows.map(\.id) == ["before"])
     try commit(before: "save")
     #expect(try await values.next()?.rows.map(\.id).sorted() == ["before", "of the child"])

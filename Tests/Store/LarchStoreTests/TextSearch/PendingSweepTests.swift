@@ -52,6 +52,30 @@ import Testing
     #expect(places.count > 20)
   }
 
+  /// Only a damaged entry has its words in another order; a save must not look for a cut for ever.
+  @Test(.timeLimit(.minutes(2))) func aPieceOfWordsInAnyOrderIsCutOrAnError() throws {
+    var random = SeededGenerator(seed: 7)
+    var failures = 0
+    for _ in 0..<2_000 {
+      let letters = (0..<160).map { _ in UInt8.random(in: 0x61...0x7A, using: &random) }
+      let sweep = Bool.random(using: &random) ? [] : Array(letters.prefix(3))
+      try letters.withUnsafeBytes { letters in
+        let changes = (0..<40).map { place in
+          SearchChange(
+            word: UnsafeRawBufferPointer(rebasing: letters[place * 4..<place * 4 + 4]), number: 1,
+            was: true, posting: nil)
+        }
+        var bytes = ByteBuffer(capacity: 512)
+        PendingEntry.write(changes, sweep: sweep, to: &bytes)
+        let entry = try PendingEntry(1, bytes.bytes, sweep: sweep)
+        let error = caught { _ = try PendingPiece(of: [entry, entry], size: 50) }
+        #expect(error == nil || error?.code == .corrupted)
+        if error != nil { failures += 1 }
+      }
+    }
+    #expect(failures > 100)
+  }
+
   private func sweep(_ store: Store) throws -> String {
     try store.read { tx throws in
       let collection = try tx.context.collection(of: Page.self)

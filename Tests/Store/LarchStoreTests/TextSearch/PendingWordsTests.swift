@@ -388,6 +388,18 @@ import Testing
     #expect(try faults().isEmpty)
   }
 
+  @Test func aDamagedEntryDoesNotStopTheSavesOfOtherRecords() throws {
+    let store = try Store.temporary(for: Page.self, options: Self.options(50))
+    try store.saveAll(SearchIndexTests.pages(0..<80))
+    try store.saveAll([Page(id: 7, title: "birch", body: nil)])
+    try set(store, 7, Array(try stored(store, 7).dropLast()))
+    try store.saveAll([Page(id: 8, title: "oak", body: nil)])
+    #expect(
+      caught { try store.saveAll([Page(id: 7, title: "oak", body: nil)]) }?.code == .corrupted)
+    try store.rebuild()
+    try expectClean(store)
+  }
+
   /// Any bytes in place of a pending entry give an answer or a typed error, and never a trap.
   @Test func damagedEntriesAreErrors() throws {
     let store = try Store.temporary(for: Page.self, options: Self.options(50))
