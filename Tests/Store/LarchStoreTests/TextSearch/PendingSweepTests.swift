@@ -52,7 +52,7 @@ import Testing
     #expect(places.count > 20)
   }
 
-  /// Only a damaged entry has its words in another order; a save must not look for a cut for ever.
+  /// Only a damaged entry has words that are not in order. A save must end with an error then, and not hang.
   @Test(.timeLimit(.minutes(2))) func aPieceOfWordsInAnyOrderIsCutOrAnError() throws {
     var random = SeededGenerator(seed: 7)
     var failures = 0
