@@ -113,6 +113,45 @@ struct OpeningRuleTests {
     #expect(try copied.find(Entry.self, "kept") != nil)
   }
 
+  /// The end of a log takes the lock on the file. Who has that one, to replace or remove the store, asks whether this
+  /// process has it open.
+  @Test(
+    "A store that waits for the lock on its file to close is in use meanwhile, and nobody waits for it"
+  )
+  func closingBesideLock() throws {
+    let directory = try CrashDirectory()
+    let path = directory.store
+    let store = try open(path)
+    try save("kept", store)
+    let location = try StoreLocation(path)
+    let isClosed = DispatchSemaphore(value: 0)
+    let isAsked = DispatchSemaphore(value: 0)
+    let answers = Locked<[Bool?]>([])
+    do {
+      guard let place = try PlaceLock(path, isExclusive: true) else { throw Mismatch("no store") }
+      defer { withExtendedLifetime(place) {} }
+      Thread.detachNewThread {
+        store.close()
+        isClosed.signal()
+      }
+      Thread.detachNewThread {
+        for _ in 0..<400 {
+          let answer = try? location.isInUse()
+          answers.withLock { $0.append(answer) }
+          usleep(500)
+        }
+        isAsked.signal()
+      }
+      #expect(isAsked.wait(timeout: .now() + 60) == .success)
+      #expect(isClosed.wait(timeout: .now()) == .timedOut)
+    }
+    isClosed.wait()
+    #expect(answers.withLock { $0 } == Array(repeating: true, count: 400))
+    #expect(try !location.isInUse())
+    #expect(!hasLog(path))
+    #expect(try open(path, .durable).find(Entry.self, "kept") != nil)
+  }
+
   @Test("A forged header that asks for too much gives an error or the store")
   func forgedHeader() throws {
     let directory = try CrashDirectory()

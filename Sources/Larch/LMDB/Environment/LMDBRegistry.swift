@@ -11,11 +11,13 @@ final class LMDBRegistry: @unchecked Sendable {
   private enum Entry {
     case opening(path: String)
     case open(LMDBEnvironment)
+    /// Nobody uses it any more, and its handle is being closed.
+    case closing(LMDBEnvironment)
 
     var path: String {
       switch self {
       case .opening(let path): path
-      case .open(let environment): environment.path
+      case .open(let environment), .closing(let environment): environment.path
       }
     }
   }
@@ -31,7 +33,7 @@ final class LMDBRegistry: @unchecked Sendable {
     make: () throws -> LMDBEnvironment
   ) throws -> LMDBEnvironment {
     mutex.lock()
-    while case .opening? = entries[file] { changed.wait(mutex) }
+    while isChanging(file, at: path) { changed.wait(mutex) }
     if case .open(let environment)? = entries[file], !environment.isForked {
       defer { mutex.unlock() }
       try environment.checkCompatible(options)
@@ -92,6 +94,7 @@ final class LMDBRegistry: @unchecked Sendable {
   func environment(at path: String) -> LMDBEnvironment? {
     mutex.lock()
     defer { mutex.unlock() }
+    while isChanging(nil, at: path) { changed.wait(mutex) }
     for case .open(let environment) in entries.values
     where environment.path == path && !environment.isForked && environment.owners > 0 {
       environment.owners += 1
@@ -112,25 +115,45 @@ final class LMDBRegistry: @unchecked Sendable {
   func checkNotOpen(path: String) throws {
     mutex.lock()
     defer { mutex.unlock() }
+    while isChanging(nil, at: path) { changed.wait(mutex) }
     try checkNoOtherFile(path: path, than: nil)
   }
 
-  /// Whether a store is open under this path, or is being opened by another caller.
+  /// Whether a store is open under this path, or is being closed.
+  ///
+  /// It does not wait for that: the caller may have the lock on the file that the closing waits for.
   func isOpen(path: String) -> Bool {
     mutex.lock()
     defer { mutex.unlock() }
     return entries.values.contains { entry in
-      if case .open(let environment) = entry {
+      switch entry {
+      case .opening: false
+      case .open(let environment), .closing(let environment):
         environment.path == path && !environment.isForked
-      } else {
-        false
+      }
+    }
+  }
+
+  /// Whether the file is being opened, or a store is being closed that has this file or this path. In a forked child
+  /// nobody closes a store of the parent.
+  private func isChanging(_ file: FileIdentity?, at path: String) -> Bool {
+    entries.contains { other, entry in
+      switch entry {
+      case .opening: other == file
+      case .open: false
+      case .closing(let environment):
+        (other == file || environment.path == path) && !environment.isForked
       }
     }
   }
 
   private func checkNoOtherFile(path: String, than file: FileIdentity?) throws {
     for (other, entry) in entries where other != file && entry.path == path {
-      if case .open(let environment) = entry, environment.isForked { continue }
+      switch entry {
+      case .open(let environment), .closing(let environment):
+        if environment.isForked { continue }
+      case .opening: break
+      }
       throw PathInUse(file: other)
     }
   }
@@ -149,10 +172,11 @@ final class LMDBRegistry: @unchecked Sendable {
 
   func release(_ environment: LMDBEnvironment) {
     mutex.lock()
-    defer { mutex.unlock() }
-    guard environment.owners > 0 else { return }
-    environment.owners -= 1
-    if environment.owners == 0 { finish(environment) }
+    if environment.owners > 0 {
+      environment.owners -= 1
+      finish(environment)
+    }
+    mutex.unlock()
   }
 
   /// The number of owners of the environment.
@@ -165,15 +189,25 @@ final class LMDBRegistry: @unchecked Sendable {
   /// Closes an environment without owners after its last transaction.
   func finishClosing(_ environment: LMDBEnvironment) {
     mutex.lock()
-    defer { mutex.unlock() }
-    if environment.owners == 0 { finish(environment) }
+    finish(environment)
+    mutex.unlock()
   }
 
+  /// Closes an environment that has no owners, if no transaction is open.
+  ///
+  /// The handle is closed without the lock. A log is ended then, which takes the lock on the file; and whoever has
+  /// that one asks here whether the store is open.
   private func finish(_ environment: LMDBEnvironment) {
-    guard case .open(let current)? = entries[environment.file], current === environment else {
-      return
-    }
-    if environment.closeHandleIfIdle() { entries[environment.file] = nil }
+    guard environment.owners == 0, case .open(let current)? = entries[environment.file],
+      current === environment, let unused = environment.takeUnused()
+    else { return }
+    let file = environment.file
+    entries[file] = .closing(environment)
+    mutex.unlock()
+    environment.close(unused)
+    mutex.lock()
+    entries[file] = nil
+    changed.broadcast()
   }
 }
 
@@ -196,18 +230,21 @@ extension LMDBEnvironment {
     writeQueue.reopen()
   }
 
-  /// Refuses new transactions, and closes if none is open; true if it is closed.
+  fileprivate typealias Unused = (handle: OpaquePointer?, readers: [LMDBReader])
+
+  /// Refuses new transactions; what is to be closed if none is open.
   ///
   /// Readers come first: a thread that still gets the write lock then finds the environment closed.
-  fileprivate func closeHandleIfIdle() -> Bool {
+  fileprivate func takeUnused() -> Unused? {
     readers.close()
-    guard writeQueue.close(), let unused = readers.takeUnused() else { return false }
+    return writeQueue.close() ? readers.takeUnused() : nil
+  }
+
+  fileprivate func close(_ unused: Unused) {
     // In a forked child, the slots and locks belong to the parent.
-    if let closing = unused.handle, !isForked {
-      for reader in unused.readers { reader.transaction.abort() }
-      closeHandle(closing)
-      ids.closeEnvironment(of: file)
-    }
-    return true
+    guard let closing = unused.handle, !isForked else { return }
+    for reader in unused.readers { reader.transaction.abort() }
+    closeHandle(closing)
+    ids.closeEnvironment(of: file)
   }
 }
