@@ -27,7 +27,8 @@ import Testing
     #expect(arrivals.outcome(of: place(3, token: 9)) == .lost)
   }
 
-  @Test func `a wait ends when its time has passed, when it is cancelled, and when all ends`() async
+  @Test func `a wait ends when its time has passed, when it is cancelled, and when all ends`()
+    async throws
   {
     let arrivals = Arrivals()
     #expect(await arrivals.wait(for: place(1), seconds: 0) == .timedOut)
@@ -36,11 +37,11 @@ import Testing
     cancelled.cancel()
     #expect(await cancelled.value == .cancelled)
     let ended = Task { await arrivals.wait(for: place(1), seconds: 3600) }
-    let blocked = Task.detached { Self.block(arrivals, place(1)) }
+    async let blocked = onThread { [first = place(1)] in Self.block(arrivals, first) }
     try? await Task.sleep(for: .milliseconds(20))
     arrivals.close()
     #expect(await ended.value == .closed)
-    #expect(await blocked.value == .closed)
+    #expect(try await blocked == .closed)
     #expect(await arrivals.wait(for: place(1), seconds: 3600) == .closed)
   }
 
@@ -48,13 +49,13 @@ import Testing
     arrivals.wait(for: place, seconds: 3600)
   }
 
-  @Test func `a thread wakes when its place comes, and not before`() async {
+  @Test func `a thread wakes when its place comes, and not before`() async throws {
     let arrivals = Arrivals()
-    let thread = Task.detached { Self.block(arrivals, self.place(2)) }
+    async let outcome = onThread { [second = place(2)] in Self.block(arrivals, second) }
     arrivals.note([place(1)])
     try? await Task.sleep(for: .milliseconds(20))
     arrivals.note([place(2)])
-    #expect(await thread.value == .arrived)
+    #expect(try await outcome == .arrived)
   }
 
   @Test func `a copy that was made again forgets the tokens of its lost past`() {

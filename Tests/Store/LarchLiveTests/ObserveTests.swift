@@ -321,7 +321,7 @@ struct ObserveTests {
       let starts = amount("LARCH_OBSERVED_BEGINNINGS", 4_000)
       let begun = Locked(0)
       // Each write gives the newest of eight tags a greater color.
-      let writer = Task.detached {
+      async let written = onThread {
         var number = 0
         while begun.withLock({ $0 < starts }) {
           number += 1
@@ -351,7 +351,7 @@ struct ObserveTests {
         }
         try await group.waitForAll()
       }
-      let last = try await writer.value
+      let last = try await written
       // One that began at first ends with the last write.
       var newest = -1
       while newest < last {

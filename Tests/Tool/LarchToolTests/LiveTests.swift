@@ -262,7 +262,11 @@ struct LiveTests {
 }
 
 func waitUntil(_ what: String, _ isMet: () throws -> Bool) throws {
-  while try !isMet() { usleep(5000) }
+  let deadline = Date() + 900
+  while try !isMet() {
+    guard Date() < deadline else { throw Mismatch("15 minutes have passed before \(what)") }
+    usleep(5000)
+  }
 }
 
 /// A terminal without a screen. Its functions are looked up by name, since the module of the system's

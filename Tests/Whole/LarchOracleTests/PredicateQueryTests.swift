@@ -122,7 +122,7 @@ struct PredicateQueryTests {
     let (store, people) = try Person.samples()
     let predicate = #Predicate<Person> { $0.city == "Oslo" && $0.limit % 5 == 4 }
     var passing = try people.filter(predicate)
-    var results = store.observe(Person.where(predicate)).makeAsyncIterator()
+    let results = store.observe(Person.where(predicate)).makeAsyncIterator()
     #expect(try await results.next()?.rows.map(\.id) == passing.map(\.id))
     var person = try #require(passing.last)
     person.limit += 1

@@ -1,6 +1,7 @@
 import Foundation
 import Larch
 import LarchCrashSupport
+import LarchTestSupport
 import Testing
 
 /// Counts writes, not time: the number of writes of others between the call of a writer and its own
@@ -18,7 +19,7 @@ struct FairnessTests {
   func threadAmongTasks() async throws {
     let crowd = try Crowd()
     let thread = Task { try await crowd.tasks(64) }
-    let waits = try await crowd.onThread { try crowd.askOften(Self.asked) }
+    let waits = try await onThread { try crowd.askOften(Self.asked) }
     crowd.stop()
     try await thread.value
     // Each task has at most one write in the queue, and earlier ones may not have arrived there
@@ -45,7 +46,7 @@ struct FairnessTests {
     let threads = try Crowd()
     threads.threads(8)
     expectBounded(
-      try await threads.onThread { try threads.askOften(Self.asked) }, by: 3 * 8)
+      try await onThread { try threads.askOften(Self.asked) }, by: 3 * 8)
     threads.stop()
     await threads.joinThreads()
 
@@ -128,13 +129,6 @@ struct FairnessTests {
       try (0..<times).map { _ in
         let before = turns
         return try store.write { tx in try take(tx) } - before
-      }
-    }
-
-    /// Blocking work must not block the threads of tasks.
-    func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
-      try await withCheckedThrowingContinuation { ended in
-        Thread.detachNewThread { ended.resume(with: Result { try body() }) }
       }
     }
   }

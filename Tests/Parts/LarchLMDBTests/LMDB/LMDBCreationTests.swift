@@ -1,4 +1,5 @@
 import Foundation
+import LarchTestSupport
 import Testing
 
 @testable import Larch

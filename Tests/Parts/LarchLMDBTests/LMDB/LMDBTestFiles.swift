@@ -145,11 +145,3 @@ extension LMDBEnvironment {
     return readers.blockers.contains(.exclusive)
   }
 }
-
-/// Runs a body on a separate thread: transactions belong to threads, and tasks move between
-/// threads.
-func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
-  try await withCheckedThrowingContinuation { continuation in
-    Thread { continuation.resume(with: Result(catching: body)) }.start()
-  }
-}

@@ -1,4 +1,5 @@
 import Foundation
+import LarchTestSupport
 import Testing
 
 @testable import Larch
@@ -206,6 +207,8 @@ struct WriteQueueTests {
         let fork = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)
         let child = fork()
         if child == 0 {
+          // Of the threads of the parent only this one is here; a lock that another one has stays locked.
+          alarm(60)
           var answers = [
             code { try environment.beginRead() }, code { try environment.write { _ in } },
           ]

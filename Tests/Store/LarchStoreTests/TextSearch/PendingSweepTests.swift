@@ -66,7 +66,7 @@ import Testing
             was: true, posting: nil)
         }
         var bytes = ByteBuffer(capacity: 512)
-        PendingEntry.write(changes, sweep: sweep, to: &bytes)
+        _ = PendingEntry.write(changes, sweep: sweep, to: &bytes)
         let entry = try PendingEntry(1, bytes.bytes, sweep: sweep)
         let error = caught { _ = try PendingPiece(of: [entry, entry], size: 50) }
         #expect(error == nil || error?.code == .corrupted)
