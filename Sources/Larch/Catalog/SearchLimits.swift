@@ -7,21 +7,48 @@ package struct SearchLimits: Sendable {
   package var records = 128
   /// The bytes of their words that wait, about. The entries also have those that are merged, until the sweep comes
   /// back to them.
-  package var bytes = 1 << 20
-  /// A piece has this part of `bytes`, or a little more.
-  package var pieces = 32
+  package var bytes = 2 << 20
+  /// A piece has this part of `bytes`, or more.
+  package var pieces = 128
 
   package init() {}
 
-  package init(records: Int, bytes: Int = 1 << 20) {
+  package init(records: Int, bytes: Int = 2 << 20) {
     self.records = records
     self.bytes = bytes
   }
 
   private static let little = 128 << 10
 
-  /// Whether so many entries with so many bytes are merged all at once.
-  func mergesAll(_ count: Int, _ size: Int) -> Bool {
-    count > records && size <= Self.little || count > 4 * records || size > 2 * bytes
+  /// Whether all that waits is merged at once, if it is this.
+  func mergesAll(_ amount: PendingAmount) -> Bool {
+    amount.entries > records && amount.bytes <= Self.little || amount.entries > 4 * records
+      || amount.bytes > 2 * bytes
+  }
+
+  /// Whether a save merges a piece of what waits, if it is this.
+  func mergesPiece(_ amount: PendingAmount) -> Bool {
+    amount.entries > 2 * records || amount.bytes > bytes
+  }
+
+  /// How many bytes such a piece has, about: where long texts are saved, enough for the next two saves as well, so that
+  /// most of them merge nothing.
+  func piece(of amount: PendingAmount) -> Int { max(bytes / pieces, 3 * (amount.bytes - bytes)) }
+}
+
+/// How much waits in the pending entries of one index of words.
+struct PendingAmount {
+  var entries = 0
+  /// Of their words that wait.
+  var bytes = 0
+
+  mutating func add(_ size: Int) {
+    entries += 1
+    bytes += size
+  }
+
+  mutating func remove(_ size: Int) {
+    entries -= 1
+    bytes -= size
   }
 }

@@ -19,11 +19,35 @@ struct SearchChange {
   }
 }
 
+/// Changes with bytes of their own: those of a tree, to be merged into it.
+struct CopiedChanges: ~Copyable {
+  /// Valid as long as this is.
+  let all: [SearchChange]
+  private let bytes: ByteBuffer
+
+  init(_ stored: [SearchChange]) {
+    let size = stored.reduce(0) { $0 + $1.word.count + ($1.posting?.count ?? 0) }
+    var bytes = ByteBuffer(capacity: size)
+    // Its memory does not move: there is room for everything.
+    func copy(_ part: UnsafeRawBufferPointer, _ bytes: inout ByteBuffer) -> UnsafeRawBufferPointer {
+      let start = bytes.count
+      bytes.append(part)
+      return bytes.bytes(at: start, count: part.count)
+    }
+    all = stored.map { change in
+      SearchChange(
+        word: copy(change.word, &bytes), number: change.number, was: change.was,
+        posting: change.posting.map { copy($0, &bytes) })
+    }
+    self.bytes = bytes
+  }
+}
+
 /// The words that one record has changed since the blocks were written, as stored under `SearchKey.pending`.
 ///
-/// The bytes are the number of words, the one with which it began to wait, then the end of each, then the words in order: one byte with the length, the
-/// word, what the blocks have and what counts, and the posting. So one word is found by a few comparisons, however
-/// long the text. Every step is checked: the bytes come from a file.
+/// The bytes are the number of words, the one with which it began to wait, then the end of each, then the words in
+/// order: one byte with the length, the word, what the blocks have and what counts, and the posting. So one word is
+/// found by a few comparisons, however long the text. Every step is checked: the bytes come from a file.
 ///
 /// The words of all entries are merged in a sweep over the alphabet, which starts over after the last word. Nothing is
 /// written to an entry for that: it says only with which word it began to wait, and its words wait from the place of
@@ -178,14 +202,18 @@ struct PendingEntry {
   /// Writes the bytes of an entry; at least one change.
   ///
   /// - Parameter sweep: the word that the sweep over all entries has reached.
-  static func write(_ changes: [SearchChange], sweep: [UInt8], to bytes: inout ByteBuffer) {
+  /// - Returns: how many bytes the words have, which all wait.
+  static func write(
+    _ changes: [SearchChange], sweep: [UInt8], to bytes: inout ByteBuffer
+  ) -> Int {
     let first = sweep.withUnsafeBytes { sweep in
       changes.firstIndex { compareBytes($0.word, sweep) >= 0 } ?? 0
     }
     bytes.removeAll()
     append(changes.count | (first > 0 ? Int(beginsInside) : 0), to: &bytes)
     if first > 0 { append(first, to: &bytes) }
-    var end = width * (changes.count + (first > 0 ? 2 : 1))
+    let head = width * (changes.count + (first > 0 ? 2 : 1))
+    var end = head
     for change in changes {
       end += 2 + change.word.count + (change.posting?.count ?? 0)
       append(end, to: &bytes)
@@ -196,6 +224,7 @@ struct PendingEntry {
       bytes.append(change.posting == nil ? isGone : change.was ? isChanged : isNew)
       if let posting = change.posting { bytes.append(posting) }
     }
+    return end - head
   }
 
   private static func append(_ number: Int, to bytes: inout ByteBuffer) {

@@ -7,8 +7,6 @@ final class PendingList {
   private var entries: [PendingEntry]?
   /// What was found, by the word or the beginning.
   private var known: [[UInt8]: [SearchChange]] = [:]
-  /// The bytes of the entries, if they were copied.
-  private var copy = ByteBuffer(capacity: 0)
 
   /// Reads the entries again when they are asked for.
   func forget() {
@@ -24,29 +22,13 @@ final class PendingList {
     return found
   }
 
-  /// A list that stays valid while its tree changes.
-  static func copied(_ tree: SearchTree) throws -> PendingList {
-    let list = PendingList()
-    var places: [(number: UInt64, bytes: Range<Int>)] = []
-    let sweep = try forEachStored(tree) { number, bytes, _ in
-      let start = list.copy.count
-      list.copy.append(bytes)
-      places.append((number, start..<list.copy.count))
-    }
-    list.entries = try places.map { number, bytes in
-      let bytes = list.copy.bytes(at: bytes.lowerBound, count: bytes.count)
-      return try PendingEntry(number, bytes, sweep: sweep)
-    }
-    return list
-  }
-
   /// How much waits: calls with the number of each entry, and the bytes of its words that wait.
   ///
   /// A damaged entry counts as a whole: it is an error for those who need its words, not for the saves of others.
   static func forEachSize(_ tree: SearchTree, _ body: (_ number: UInt64, _ size: Int) -> Void)
     throws
   {
-    _ = try forEachStored(tree) { number, bytes, sweep in
+    try forEachStored(tree) { number, bytes, sweep in
       body(
         number,
         (try? PendingEntry(number, bytes, sweep: sweep).waitingSize()) ?? bytes.count)
@@ -55,14 +37,13 @@ final class PendingList {
 
   /// Visits the stored entries.
   static func forEach(_ tree: SearchTree, _ body: (PendingEntry) throws -> Void) throws {
-    _ = try forEachStored(tree) { try body(PendingEntry($0, $1, sweep: $2)) }
+    try forEachStored(tree) { try body(PendingEntry($0, $1, sweep: $2)) }
   }
 
-  /// - Returns: the word that the sweep over all entries has reached.
   private static func forEachStored(
     _ tree: SearchTree,
     _ body: (_ number: UInt64, _ bytes: UnsafeRawBufferPointer, _ sweep: [UInt8]) throws -> Void
-  ) throws -> [UInt8] {
+  ) throws {
     var sweep: [UInt8] = []
     var cursor = try LMDBCursor(tree.index.database, in: tree.transaction)
     var entry = try withUnsafeBytes(of: SearchKey.pending) { try cursor.seek(atOrAfter: $0) }
@@ -70,17 +51,15 @@ final class PendingList {
       if here.key.count == 1 {
         // It comes before all entries.
         sweep = [UInt8](here.value)
-        entry = try cursor.next()
-        continue
+      } else {
+        let rest = UnsafeRawBufferPointer(rebasing: here.key.dropFirst())
+        guard let number = SearchKey.number(in: rest, base: tree.base) else {
+          throw SearchBytes.damaged
+        }
+        try body(number, here.value, sweep)
       }
-      let rest = UnsafeRawBufferPointer(rebasing: here.key.dropFirst())
-      guard let number = SearchKey.number(in: rest, base: tree.base) else {
-        throw SearchBytes.damaged
-      }
-      try body(number, here.value, sweep)
       entry = try cursor.next()
     }
-    return sweep
   }
 
   /// The changes of a word, or of all words with a beginning, in the order of words and records.

@@ -12,31 +12,32 @@ struct SearchWriter {
 
   /// - Parameter entries: sorted; their keys have a word and a number.
   func write(_ entries: borrowing PendingEntries) throws {
-    if let limits, let changes = try changes(in: entries, limits) {
-      let isFewer = try mergeLengths(entries)
-      let sweep = try tree.sweep()
-      for (number, changes) in changes.sorted(by: { $0.key < $1.key }) {
-        try add(changes, of: number, sweep)
-      }
-      // A search without records is an empty tree.
-      if isFewer, try tree.totals().records == 0 {
-        try mergeAll(PendingEntries())
-      } else {
-        try mergePiece(limits)
-      }
-    } else {
-      try mergeAll(entries)
+    guard let limits, let changes = try changes(in: entries, limits) else {
+      return try mergeAll(entries)
+    }
+    let isFewer = try mergeLengths(entries)
+    var amount = changes.waiting
+    let sweep = try tree.sweep()
+    for (number, changes) in changes.ofRecords.sorted(by: { $0.key < $1.key }) {
+      try add(changes, of: number, sweep, &amount)
+    }
+    // A search without records is an empty tree.
+    if isFewer, try tree.totals().records == 0 {
+      try mergeAll(PendingEntries())
+    } else if limits.mergesPiece(amount) {
+      try mergePiece(of: amount, limits)
     }
   }
 
   // MARK: Pending entries
 
-  /// The changes by record; nil if they are too many, with those that wait already.
+  private typealias Changes = (ofRecords: [UInt64: [SearchChange]], waiting: PendingAmount)
+
+  /// The changes by record, and what waits already; nil if both together are too much.
   private func changes(
     in entries: borrowing PendingEntries, _ limits: SearchLimits
-  ) throws -> [UInt64: [SearchChange]]? {
-    var size = entries.byteCount
-    if size > limits.bytes { return nil }
+  ) throws -> Changes? {
+    if entries.byteCount > limits.bytes { return nil }
     var changes: [UInt64: [SearchChange]] = [:]
     var isTooMuch = false
     try entries.forEachKey { key, before, posting in
@@ -53,30 +54,37 @@ struct SearchWriter {
       isTooMuch = changes.count > limits.records
     }
     if isTooMuch { return nil }
-    if changes.isEmpty { return changes }
-    var count = changes.count
+    // What waits is looked at only if something is added to it.
+    var waiting = PendingAmount()
+    if changes.isEmpty { return (changes, waiting) }
+    var total = PendingAmount(entries: changes.count, bytes: entries.byteCount)
     try PendingList.forEachSize(tree) {
-      size += $1
-      if changes[$0] == nil { count += 1 }
+      waiting.add($1)
+      total.bytes += $1
+      if changes[$0] == nil { total.entries += 1 }
     }
-    return limits.mergesAll(count, size) ? nil : changes
+    return limits.mergesAll(total) ? nil : (changes, waiting)
   }
 
   /// Adds to the pending entry of a record.
-  private func add(_ changes: [SearchChange], of number: UInt64, _ sweep: [UInt8]) throws {
+  private func add(
+    _ changes: [SearchChange], of number: UInt64, _ sweep: [UInt8], _ amount: inout PendingAmount
+  ) throws {
     var key = ByteBuffer(capacity: 16)
     makeKey(number, &key)
     var all = changes
     let database = tree.index.database
     if let stored = try database.get(key.bytes, in: tree.transaction) {
-      all = try PendingEntry(number, stored, sweep: sweep).merged(with: changes, tree.search)
+      let entry = try PendingEntry(number, stored, sweep: sweep)
+      amount.remove(try entry.waitingSize())
+      all = try entry.merged(with: changes, tree.search)
     }
     if all.isEmpty {
       _ = try database.delete(key.bytes, in: tree.transaction)
       return
     }
     var value = ByteBuffer(capacity: 2048)
-    PendingEntry.write(all, sweep: sweep, to: &value)
+    amount.add(PendingEntry.write(all, sweep: sweep, to: &value))
     try database.put(key.bytes, value.bytes, in: tree.transaction)
   }
 
@@ -86,31 +94,25 @@ struct SearchWriter {
     SearchKey.append(number, base: tree.base, to: &key)
   }
 
-  /// Merges some words of all entries, if too much waits.
-  private func mergePiece(_ limits: SearchLimits) throws {
-    var count = 0
-    var size = 0
-    try PendingList.forEachSize(tree) {
-      count += 1
-      size += $1
-    }
-    if count <= limits.records, size <= limits.bytes { return }
-    // It owns the bytes of the entries.
-    let list = try PendingList.copied(tree)
-    defer { withExtendedLifetime(list) {} }
-    let entries = try list.entries(tree)
-    let piece = try PendingPiece(
-      of: entries, size: max(limits.bytes / limits.pieces, 2 * (size - limits.bytes)))
-    var merger = try SearchMerger(tree.index, idKind, in: tree.transaction)
-    for change in try piece.changes(of: entries, tree.search) {
-      try merger.merge(change.word, change.number, change.posting)
-    }
-    try merger.finish()
+  private func removePending(_ numbers: [UInt64]) throws {
     var key = ByteBuffer(capacity: 16)
-    for (entry, places) in zip(entries, piece.places) where entry.isDone(with: places) {
-      makeKey(entry.number, &key)
+    for number in numbers {
+      makeKey(number, &key)
       _ = try tree.index.database.delete(key.bytes, in: tree.transaction)
     }
+  }
+
+  /// Merges some words of all entries.
+  private func mergePiece(of amount: PendingAmount, _ limits: SearchLimits) throws {
+    let entries = try PendingList().entries(tree)
+    let piece = try PendingPiece(of: entries, size: limits.piece(of: amount))
+    let done = zip(entries, piece.places).filter { $0.isDone(with: $1) }.map(\.0.number)
+    let changes = CopiedChanges(try piece.changes(of: entries, tree.search))
+    defer { withExtendedLifetime(changes) {} }
+    var merger = try SearchMerger(tree.index, idKind, in: tree.transaction)
+    for change in changes.all { try merger.merge(change.word, change.number, change.posting) }
+    try merger.finish()
+    try removePending(done)
     try tree.setSweep(piece.end)
   }
 
@@ -136,8 +138,12 @@ struct SearchWriter {
 
   /// Merges the changes and everything that waits, in one pass.
   private func mergeAll(_ entries: borrowing PendingEntries) throws {
-    let list = try PendingList.copied(tree)
-    let waiting = try list.changes(of: UnsafeRawBufferPointer(start: nil, count: 0), tree)
+    let list = PendingList()
+    let pending = try list.entries(tree).map(\.number)
+    let copied = CopiedChanges(
+      try list.changes(of: UnsafeRawBufferPointer(start: nil, count: 0), tree))
+    defer { withExtendedLifetime(copied) {} }
+    let waiting = copied.all
     var merger = try SearchMerger(tree.index, idKind, in: tree.transaction)
     var next = 0
     try entries.forEachKey { key, _, posting in
@@ -157,11 +163,7 @@ struct SearchWriter {
       next += 1
     }
     try merger.finish()
-    var key = ByteBuffer(capacity: 16)
-    for entry in try list.entries(tree) {
-      makeKey(entry.number, &key)
-      _ = try tree.index.database.delete(key.bytes, in: tree.transaction)
-    }
+    try removePending(pending)
     try tree.setSweep([])
   }
 
