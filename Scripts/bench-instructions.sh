@@ -19,9 +19,10 @@ trap 'rm -rf "$work"' EXIT
 # Debian's valgrind cannot read the debug information of newer compilers.
 strip -g -o "$work/larch-instructions" "$built"
 # The same hashes, addresses and bound functions in every run. With a large cache for each thread,
-# what other threads free stays with them: else the allocator's own work varies with their timing.
+# what other threads free stays with them: else the allocator's own work varies with their timing. Nor does it keep
+# small blocks apart, which it joins when a large one is freed: a count of 2,000 saves was 6 % higher for that.
 export SWIFT_DETERMINISTIC_HASHING=1 LD_BIND_NOW=1
-export GLIBC_TUNABLES=glibc.malloc.tcache_count=65535
+export GLIBC_TUNABLES=glibc.malloc.tcache_count=65535:glibc.malloc.mxfast=0
 if ! valgrind --tool=callgrind --callgrind-out-file="$work/profile" --collect-atstart=no \
   --dump-after='*dumpedRegion*' --toggle-collect='*countedRegion*' \
   "$work/larch-instructions" --count --dir "$work" >"$work/log" 2>&1; then

@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// Runs a body on a thread of its own.
 ///
