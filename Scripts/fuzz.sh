@@ -2,8 +2,7 @@
 # Fuzzes each target of Tests/Fuzzing for the seconds given (60), under the address sanitizer, and
 # first shows that the fuzzer bites: with a planted bug switched on it must find that bug, which takes
 # some 15 seconds, and by chance four times that. Finds are written to Tests/Fuzzing/.build/finds; a
-# target's name as second argument fuzzes that one only. `--build-only` fuzzes nothing. With
-# LARCH_FUZZ_OPTIMIZE=0 the library is not optimised: built in a third of the time, fuzzed more slowly.
+# target's name as second argument fuzzes that one only. `--build-only` fuzzes nothing.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$root/Tests/Fuzzing"
@@ -22,9 +21,7 @@ export ASAN_OPTIONS=detect_leaks=0
 options=(-timeout=10 -rss_limit_mb=2048 -detect_leaks=0)
 
 say "Building the fuzz targets …"
-flags=()
-if [ "${LARCH_FUZZ_OPTIMIZE:-1}" = 0 ]; then flags=(-Xswiftc -Onone); fi
-log=$(swift build -c release ${flags[@]+"${flags[@]}"} 2>&1) || {
+log=$(swift build -c release 2>&1) || {
   printf '%s\n' "$log" >&2
   fail "The fuzz targets did not build; the compiler's words are above."
 }
