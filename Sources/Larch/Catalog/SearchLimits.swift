@@ -1,7 +1,7 @@
 /// How many changes of single records wait in an index of words before they are merged into its blocks.
 ///
-/// What waits is merged all at once if it is little. Otherwise each save merges a piece of it, since all of it would
-/// take one save some 600 milliseconds.
+/// What waits is merged all at once if it is little. Otherwise a save that finds too much merges a piece of it, since
+/// all of it would take one save some 600 milliseconds.
 package struct SearchLimits: Sendable {
   /// The records with pending words in one index, about.
   package var records = 128

@@ -174,7 +174,7 @@ final class TextRound {
   // MARK: F2
 
   private func change(_ table: inout TextTable) throws {
-    // Of long texts, enough that what waits of them is merged during most of the saves.
+    // Long texts come to their limit after some 70, and are merged from then on.
     let singles = 300
     if wants("F2") {
       try changeEach("a new text, durable", changes.bodies(singles), &table)
