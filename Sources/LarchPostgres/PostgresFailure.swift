@@ -40,15 +40,19 @@ package struct PostgresFailure: Error, CustomStringConvertible {
   /// Whether the connection is of no use any more.
   var endsConnection: Bool {
     switch kind {
-    // Classes of errors after which the server closes the connection.
-    case .server(let state): state.hasPrefix("08") || state.hasPrefix("57P")
+    // A class of errors after which the server closes the connection.
+    case .server(let state): state.hasPrefix("08") || isLost
     case .form: false
     default: true
     }
   }
 
   /// Whether the connection, or its server, has gone.
-  var isLost: Bool { kind == .connection || state?.hasPrefix("57P") == true }
+  var isLost: Bool {
+    guard let state else { return kind == .connection }
+    // The server ended a session that kept its transaction for too long.
+    return state.hasPrefix("57P") || ["25P03", "25P04"].contains(state)
+  }
 
   /// Whether the server answered that it has undone the statement with its transaction: it found an error
   /// before the commit. A server that shuts down or has trouble with its files may answer after the commit.

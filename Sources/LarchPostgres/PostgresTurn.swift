@@ -41,15 +41,32 @@ extension PostgresLog {
     pool.freeTurn()
   }
 
-  /// Begins a transaction, waits for its lock and reads the entries, all in one round trip.
+  /// Waits for the turn, on a connection that nobody uses if there is one.
   ///
   /// - Returns: nil if too many others of this process have turns.
   private func waitForTurn(after place: LogPlace, _ limit: Int) throws -> LogTail? {
     endTurn()
     guard pool.mayHoldTurn() else { return nil }
-    var isHeld = false
-    defer { if !isHeld { pool.freeTurn() } }
-    let connection = try pool.take() ?? connected()
+    do {
+      if let waiting = pool.take() {
+        do { return try waitForTurn(on: waiting, after: place, limit) } catch let failure
+          as PostgresFailure where failure.isLost
+        {
+          // The server was started again since, or has ended a turn that was kept for too long.
+          pool.forget()
+        }
+      }
+      return try waitForTurn(on: connected(), after: place, limit)
+    } catch {
+      pool.freeTurn()
+      throw error
+    }
+  }
+
+  /// Begins a transaction, waits for its lock and reads the entries, all in one round trip.
+  private func waitForTurn(
+    on connection: PostgresConnection, after place: LogPlace, _ limit: Int
+  ) throws -> LogTail {
     connection.wake = wake
     let before = connection.trips
     defer { count(connection.trips - before) }
@@ -65,7 +82,6 @@ extension PostgresLog {
         FETCH ALL FROM turn
         """)
     let tail = try readTail(rows, after: place)
-    isHeld = true
     turn.withLock { $0.connection = connection }
     // Closed meanwhile: nobody else ends it.
     if wake.hasEnded { endTurn() }

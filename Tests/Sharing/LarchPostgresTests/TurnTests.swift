@@ -112,18 +112,49 @@ struct TurnTests {
   }
 
   @Test("Whoever keeps a turn for too long loses it, and can still append")
-  func slow() throws {
-    let name = freshName()
-    try withClients(name) { a, b, newest in
-      _ = try a.takeTurn(after: newest.place, limit: 1 << 20)
-      let waiting = begin(b, after: newest.place)
-      #expect(try waiting.result() == [])
-      b.endTurn()
-      // The server has ended the connection of the turn meanwhile, which nobody needs to know.
-      let next = entry(after: newest.place)
-      #expect(try a.append([next]))
-      #expect(try a.takeTurn(after: newest.place, limit: 1 << 20).count == 1)
+  func slow() async throws {
+    // Ten seconds, in which no other test waits for this one's thread.
+    try await onThread {
+      try withClients { a, b, newest in
+        _ = try a.takeTurn(after: newest.place, limit: 1 << 20)
+        let waiting = begin(b, after: newest.place)
+        #expect(try waiting.result() == [])
+        b.endTurn()
+        // The server has ended the connection of the turn meanwhile, which nobody needs to know.
+        let next = entry(after: newest.place)
+        #expect(try a.append([next]))
+        #expect(try a.takeTurn(after: newest.place, limit: 1 << 20).count == 1)
+        #expect(a.hasTurn)
+      }
     }
+  }
+
+  @Test("The connection of a turn that the server has ended harms no later call")
+  func lost() throws {
+    let server = try PostgresServer.shared.get()
+    // A pool that nobody else uses, so that the next call takes this very connection.
+    let log = try server.log(freshName()) { $0.connections = 25 }
+    defer { log.close() }
+    try #require(try log.beginSome())
+    func loseTurn() throws {
+      _ = try log.takeTurn(after: .start, limit: 1)
+      let pid = try #require(
+        try log.turn.withLock { turn in
+          try turn.connection?.run("SELECT pg_backend_pid()::text").text(0, 0)
+        })
+      _ = try server.text("SELECT pg_terminate_backend(\(pid))")
+      let deadline = Date.now + 120
+      while try server.text("SELECT count(*) FROM pg_stat_activity WHERE pid = \(pid)") != "0" {
+        try #require(Date.now < deadline, "the server keeps the turn")
+        usleep(20_000)
+      }
+      log.endTurn()
+    }
+    try loseTurn()
+    #expect(try log.head()?.newest == .start)
+    try loseTurn()
+    _ = try log.takeTurn(after: .start, limit: 1)
+    #expect(log.hasTurn)
   }
 
   @Test("Where a turn cannot be had, the entries come without one")
@@ -170,6 +201,10 @@ struct TurnTests {
       }
     }
   }
+}
+
+extension PostgresLog {
+  fileprivate var hasTurn: Bool { turn.withLock { $0.connection != nil } }
 }
 
 extension LogTail {
