@@ -188,8 +188,10 @@ extension WantedWord {
     case .none: return word == beginning
     case .any: return word.starts(with: beginning)
     case .form(let form):
-      func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
-      return form.stemming.stem(of: text(word)) == form.stemming.stem(of: text(form.word))
+      // The bytes: two rare characters are folded to letters that a text of the word alone is cut at, such as the `ŉ`
+      // of `hopeŉ`, so that `stem(of:)` with that text would take its first word.
+      func stem(_ word: [UInt8]) -> [UInt8] { word.withUnsafeBytes { form.stemming.stem(of: $0) } }
+      return stem(word) == stem(form.word)
         || (form.isBeginning && word.starts(with: form.word))
     }
   }
