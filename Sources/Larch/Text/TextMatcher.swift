@@ -127,9 +127,13 @@ final class TextMatcher {
     for place in range { leaves[place].position = 0 }
     cutter.begin()
     while cutter.next(in: text) {
-      for place in range where !leaves[place].isFound {
-        guard advance(place, cutter.bytes) else { continue }
+      // Once for all phrases that this word completes: a query can have thousands.
+      var hasFound = false
+      for place in range where !leaves[place].isFound && advance(place, cutter.bytes) {
         leaves[place].isFound = true
+        hasFound = true
+      }
+      if hasFound {
         answer = evaluate(root)
         if answer != nil { return cutter.isValid }
       }

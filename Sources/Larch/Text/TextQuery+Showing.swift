@@ -35,10 +35,12 @@ extension TextQuery {
       $0.lowerBound >= shown.lowerBound && $0.upperBound <= shown.upperBound
     }
     let place = text.ranges(utf8: [shown])[0]
+    // A word can end within a character: `ﾃ` is one, and with a mark after it one character.
+    let whole = text.roundedDown(place.lowerBound)..<text.roundedUp(place.upperBound)
     return TextSnippet(
-      text: text[place], matches: text.ranges(utf8: inside),
-      isCutAtStart: !isWhole && shown.lowerBound > 0,
-      isCutAtEnd: !isWhole && shown.upperBound < text.utf8.count)
+      text: text[whole], matches: text.ranges(utf8: inside),
+      isCutAtStart: !isWhole && whole.lowerBound > text.startIndex,
+      isCutAtEnd: !isWhole && whole.upperBound < text.endIndex)
   }
 
   /// For each of the rules of the query its words and what was found.
@@ -154,5 +156,18 @@ private struct WordPositions {
     let lower = first == 0 ? 0 : words[first].lowerBound
     let upper = last == words.count - 1 ? nil : words[last].upperBound
     return (lower..<(upper ?? Int.max), best.phrases)
+  }
+}
+
+extension String {
+  /// The beginning of the character at an index.
+  fileprivate func roundedDown(_ place: Index) -> Index {
+    place < endIndex ? index(before: index(after: place)) : place
+  }
+
+  /// The index, or the end of the character that it divides.
+  fileprivate func roundedUp(_ place: Index) -> Index {
+    let start = roundedDown(place)
+    return start < place ? index(after: start) : place
   }
 }

@@ -81,8 +81,7 @@ public struct Index<R: Record>: Sendable {
   /// Not available: a field that is not text.
   @available(
     *, unavailable,
-    message:
-      "only one text by itself can be compared without case, or the one after `then:`; leave `options` out"
+    message: "only one text by itself, or the one after `then:`, can have `options`; leave them out"
   )
   @_disfavoredOverload
   public init(
@@ -143,7 +142,7 @@ public struct Unique<R: Record>: Sendable {
   /// Not available: a field that is not text.
   @available(
     *, unavailable,
-    message: "only one text by itself can be compared without case; leave `options` out"
+    message: "only one text by itself can have `options`; leave them out"
   )
   @_disfavoredOverload
   public init(

@@ -169,6 +169,24 @@ import Testing
     #expect(TextQuery("ten").snippet(of: text, words: -1).text == "ten")
   }
 
+  @Test func aSnippetEndsWithACharacter() {
+    let text = "ﾃﾞｰﾀ larch デー\u{FF9E} end"
+    for (typed, words) in [("nothing", 1), ("larch", 1), ("larch", 2), ("larch", 4), ("end", 2)] {
+      let snippet = TextQuery(typed).snippet(of: text, words: words)
+      let characters = Set(text.indices + [text.endIndex])
+      #expect(characters.contains(snippet.text.startIndex), "\(snippet)")
+      #expect(characters.contains(snippet.text.endIndex), "\(snippet)")
+    }
+    #expect(TextQuery("nothing").snippet(of: text, words: 1).text == "ﾃﾞ")
+  }
+
+  /// Each word of the query was found in the text, and all of the query was looked at each time.
+  @Test(.timeLimit(.minutes(1))) func aQueryOfManyWordsReadsAShortTextAtOnce() {
+    let query = TextQuery(String(repeating: "larch ", count: 400_000))
+    #expect(query.matches("a larch tree"))
+    #expect(!query.matches("a tree"))
+  }
+
   @Test func snippetsOfRandomTextsAreParts() {
     var random = SeededGenerator(seed: 25)
     for _ in 0..<1_000 {
