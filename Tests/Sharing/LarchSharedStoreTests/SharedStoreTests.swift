@@ -16,6 +16,8 @@ struct SharedStoreTests {
       #expect(try stores[1].find(Account.self, ada.id) == ada)
       var bo = Account(owner: "bo", balance: 2)
       try stores[1].write { tx in try tx.save(&bo) }
+      // Its thread that follows may not have come to ada yet, and the update would find no record.
+      try stores[2].environment.catchUpWithLog()
       try stores[2].write { tx in
         // Not `+=`: the closure may run again.
         ada.balance = 11
