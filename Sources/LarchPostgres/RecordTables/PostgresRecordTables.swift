@@ -112,16 +112,16 @@ package final class PostgresRecordTables: RecordTables {
   /// Makes the schema and the two tables about the others.
   private func prepare() throws {
     try server.call { connection in
+      // Statements that are sent together are one transaction, which also ends with an error.
       try connection.script(
         """
-        BEGIN; SELECT pg_advisory_xact_lock(\(PostgresTables.lock("tables \(names.schema)")));
+        SELECT pg_advisory_xact_lock(\(PostgresTables.lock("tables \(names.schema)")));
         CREATE SCHEMA IF NOT EXISTS \(names.schema);
         CREATE TABLE IF NOT EXISTS \(placeTable) (position bigint NOT NULL, token bytea NOT NULL, store text NOT NULL);
         CREATE TABLE IF NOT EXISTS \(listTable)
           (number bigint PRIMARY KEY, collection text NOT NULL, name text NOT NULL UNIQUE,
           columns text NOT NULL);
-        COMMENT ON TABLE \(placeTable) IS 'The entry of the log of a Larch store that the tables have';
-        COMMIT
+        COMMENT ON TABLE \(placeTable) IS 'The entry of the log of a Larch store that the tables have'
         """)
     }
   }

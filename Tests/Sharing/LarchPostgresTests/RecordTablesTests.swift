@@ -77,6 +77,20 @@ private struct Tag: Record {
       address: Address(city: "Oslo", isHome: true))
   }
 
+  @Test func `a user who may make no schema is told so, and the connection can be used after it`()
+    throws
+  {
+    let server = try PostgresServer.shared.get()
+    let role = "plain_\(UInt32.random(in: .min ... .max))"
+    try server.run("CREATE ROLE \(role) LOGIN")
+    let tables = try PostgresRecordTables(
+      server.url(user: role), of: "main", schema: freshName("t"))
+    defer { tables.close() }
+    let error = caught { _ = try tables.update(from: nil, to: .start) { _ in } }
+    #expect(error?.code == .serverRefused)
+    #expect(try tables.place() == nil)
+  }
+
   @Test func `records are rows that SQL reads, with a column for each field`() async throws {
     let setting = try Setting()
     try await setting.writer.write { tx in
