@@ -39,7 +39,8 @@ extension PostgresLog {
 
   private func isSafelyThere(_ place: LogPlace) throws -> Bool {
     guard try isThere(place) else { return false }
-    try confirm()
+    // The entry is there, whatever comes of this.
+    try confirm(followsAttempt: true)
     return true
   }
 
@@ -57,10 +58,14 @@ extension PostgresLog {
     return isDone == true
   }
 
-  package func confirm() throws {
+  package func confirm() throws { try confirm(followsAttempt: false) }
+
+  private func confirm(followsAttempt: Bool) throws {
     // A commit waits until the standbys that the server waits for have everything before it. The message is for
     // nobody; it makes a commit of something that changes no table.
-    _ = try call { try $0.run("SELECT pg_logical_emit_message(true, 'larch', '')") }
+    _ = try call(followsAttempt: followsAttempt) {
+      try $0.run("SELECT pg_logical_emit_message(true, 'larch', '')")
+    }
   }
 
   /// - Parameter calls: counts what is sent. A call that finds its connection dead is sent again by itself, and
@@ -69,7 +74,7 @@ extension PostgresLog {
     _ batches: [Batch], _ before: [PostgresValue], _ calls: inout Int
   ) throws -> Bool {
     if batches.count == 1 {
-      return try call {
+      return try call(followsAttempt: calls > 0) {
         calls += 1
         return try appendFirst(batches[0], before, $0)
       }

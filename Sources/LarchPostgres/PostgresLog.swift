@@ -222,7 +222,7 @@ extension PostgresLog {
       + (purpose == .reading
         ? "ISOLATION LEVEL REPEATABLE READ READ ONLY" : "ISOLATION LEVEL READ COMMITTED")
       + "; SET LOCAL lock_timeout = \(patience)"
-      + "; SET LOCAL statement_timeout = \(purpose == .changing ? 10 * patience : 0)"
+      + "; SET LOCAL statement_timeout = \(purpose == .changing ? min(10 * patience, Int(Int32.max)) : 0)"
       + "; SET LOCAL idle_in_transaction_session_timeout = '120s'"
       + (lock.map { "; SELECT pg_advisory_xact_lock(\(PostgresTables.lock($0)))" } ?? "")
     // Only the beginning may be repeated, since the body may have effects of its own.

@@ -11,6 +11,8 @@ package final class MemoryServer: @unchecked Sendable {
     package var refused = 0.0
     /// The call happens, but its reply is lost.
     package var lostReplies = 0.0
+    /// The same, of appends alone.
+    package var lostAppends = 0.0
     /// An append happens twice, as when a reply was lost and something sent it again.
     package var doubled = 0.0
     /// The call waits for up to two milliseconds.
@@ -113,7 +115,9 @@ package final class MemoryServer: @unchecked Sendable {
     var result = try body(&log)
     if isAppend, happens(faults.doubled) { result = try body(&log) }
     changed.broadcast()
-    if happens(faults.lostReplies) { throw unavailable("The reply of the server was lost.") }
+    if happens(faults.lostReplies) || (isAppend && happens(faults.lostAppends)) {
+      throw unavailable("The reply of the server was lost.")
+    }
     return result
   }
 

@@ -173,6 +173,39 @@ struct AppendTests {
     }
   }
 
+  @Test("What is there is never told as having had no effect")
+  func refusedConfirmation() throws {
+    let server = try PostgresServer.shared.get()
+    // What is revoked is revoked in a whole database.
+    let name = "refused_\(UInt32.random(in: .min ... .max))"
+    try server.run("CREATE DATABASE \(name)")
+    try server.run("CREATE ROLE \(name) LOGIN")
+    let url = server.url.replacing("/postgres?", with: "/\(name)?")
+    try #require(url != server.url)
+    try ServerLog.preparePostgres(url, for: name)
+    let owner = try server.log("main", at: url)
+    defer { owner.close() }
+    try owner.call {
+      try $0.script(
+        """
+        DO $$ DECLARE f regprocedure; BEGIN
+          FOR f IN SELECT oid FROM pg_proc WHERE proname = 'pg_logical_emit_message' LOOP
+            EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', f);
+          END LOOP;
+        END $$
+        """)
+    }
+    let log = try server.log("main", at: url.replacing("user=larch", with: "user=\(name)"))
+    defer { log.close() }
+    try #require(try log.beginSome())
+    let first = entry(after: .start)
+    #expect(try log.append([first]))
+    // A second attempt finds the first one, and waits for the standbys with a message that it may not send.
+    let error = try #require(caught { _ = try log.append([first], mayBeThere: true) })
+    #expect(error.code == .serverRefused)
+    #expect(!(error.underlying is CallHadNoEffect))
+  }
+
   @Test("Names of stores and schemas may have any characters but zero")
   func names() throws {
     let server = try PostgresServer.shared.get()

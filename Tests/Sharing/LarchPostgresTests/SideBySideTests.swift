@@ -128,6 +128,8 @@ struct SideBySideTests {
       #expect(error == nil || error?.code == .unavailable)
       if time > 1 {
         #expect(try log.beginSome())
+        #expect(try log.append([entry(after: .start)]))
+        #expect(try log.fold(through: .max, olderThan: 0).position == 1)
         try log.wait(after: 0, seconds: .nan)
         try log.wait(after: 0, seconds: -1)
       }

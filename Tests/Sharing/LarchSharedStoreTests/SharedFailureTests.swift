@@ -68,6 +68,29 @@ struct SharedFailureTests {
     }
   }
 
+  @Test("Who asks for the outcome of a write is told of no other entry")
+  func outcomeOfNothing() throws {
+    let server = MemoryServer()
+    try withCopies(1, of: server, Account.self, options: impatient) { stores in
+      var ada = Account(owner: "ada", balance: 1)
+      try stores[0].write { tx in try tx.save(&ada) }
+      var faults = MemoryServer.Faults()
+      faults.lostAppends = 1
+      server.set(faults)
+      ada.balance = 2
+      let error = try #require(caught { try stores[0].write { tx in try tx.update(ada) } })
+      #expect(error.code == .commitUnknown)
+      server.forget(1)
+      // An entry that changes nothing takes its place, and has no reply either. A program that asked about that one
+      // would learn that it was committed.
+      #expect(caught { _ = try stores[0].outcome(of: error) }?.code == .unavailable)
+      server.set(MemoryServer.Faults())
+      #expect(try stores[0].outcome(of: error) == .notCommitted)
+      try stores[0].environment.catchUpWithLog()
+      #expect(try stores[0].find(Account.self, ada.id)?.balance == 1)
+    }
+  }
+
   @Test("The outcome of a write without a reply is learnt from the log", arguments: [true, false])
   func outcomes(happens: Bool) throws {
     let server = MemoryServer()

@@ -183,7 +183,12 @@ extension SharedCopy {
           try log.confirm()
           return next.place == commit.place ? .committed : .notCommitted
         }
-        if try environment.takePlace(after: commit.before) { return .notCommitted }
+        do {
+          if try environment.takePlace(after: commit.before) { return .notCommitted }
+        } catch let error as LarchError where error.code == .commitUnknown {
+          // That of the entry that takes the place. Whoever asked about it would be told of another entry.
+          throw LarchError(.unavailable, "", underlying: error)
+        }
       case .cut:
         // The state may be just at its place, or after it.
         if case .entries = try log.tail(after: commit.place, limit: 1) {
