@@ -186,7 +186,7 @@ extension SharedCopy {
         do {
           if try environment.takePlace(after: commit.before) { return .notCommitted }
         } catch let error as LarchError where error.code == .commitUnknown {
-          // That of the entry that takes the place. Whoever asked about it would be told of another entry.
+          // It names the entry that takes the place, and the answer about that one would be another.
           throw LarchError(.unavailable, "", underlying: error)
         }
       case .cut:
