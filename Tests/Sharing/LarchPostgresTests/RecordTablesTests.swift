@@ -77,7 +77,7 @@ private struct Tag: Record {
       address: Address(city: "Oslo", isHome: true))
   }
 
-  @Test func `a user who may make no schema is told so, and the connection can be used after it`()
+  @Test func `without the right to make a schema there is an error, and the next call works`()
     throws
   {
     let server = try PostgresServer.shared.get()

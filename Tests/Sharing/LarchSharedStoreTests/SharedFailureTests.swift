@@ -68,7 +68,7 @@ struct SharedFailureTests {
     }
   }
 
-  @Test("Who asks for the outcome of a write is told of no other entry")
+  @Test("The outcome of a write is never that of another entry")
   func outcomeOfNothing() throws {
     let server = MemoryServer()
     try withCopies(1, of: server, Account.self, options: impatient) { stores in
