@@ -74,13 +74,15 @@ struct SharedFailureTests {
     try withCopies(1, of: server, Account.self, options: impatient) { stores in
       var ada = Account(owner: "ada", balance: 1)
       try stores[0].write { tx in try tx.save(&ada) }
-      var faults = MemoryServer.Faults()
-      faults.lostAppends = 1
-      server.set(faults)
+      // Of all calls, or the copy would see the write before the server has lost it.
+      server.set(faults(lost: 1))
       ada.balance = 2
       let error = try #require(caught { try stores[0].write { tx in try tx.update(ada) } })
       #expect(error.code == .commitUnknown)
       server.forget(1)
+      var appendsOnly = MemoryServer.Faults()
+      appendsOnly.lostAppends = 1
+      server.set(appendsOnly)
       // An entry that changes nothing takes its place, and has no reply either. A program that asked about that one
       // would learn that it was committed.
       #expect(caught { _ = try stores[0].outcome(of: error) }?.code == .unavailable)
