@@ -11,8 +11,9 @@ package final class MemoryServer: @unchecked Sendable {
     package var refused = 0.0
     /// The call happens, but its reply is lost.
     package var lostReplies = 0.0
-    /// The same, of appends alone.
+    /// The same, of appends alone, and of beginnings alone.
     package var lostAppends = 0.0
+    package var lostBegins = 0.0
     /// An append happens twice, as when a reply was lost and something sent it again.
     package var doubled = 0.0
     /// The call waits for up to two milliseconds.
@@ -121,6 +122,12 @@ package final class MemoryServer: @unchecked Sendable {
     return result
   }
 
+  fileprivate func loseReplyOfBegin() throws {
+    if changed.withLock({ happens(faults.lostBegins) }) {
+      throw unavailable("The reply of the server was lost.")
+    }
+  }
+
   private func happens(_ probability: Double) -> Bool {
     probability > 0 && Double.random(in: 0..<1, using: &random) < probability
   }
@@ -171,12 +178,14 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
     let state = MemoryState()
     try fill(state)
     if server.stateDelay > 0 { Thread.sleep(forTimeInterval: server.stateDelay) }
-    return try call { log in
+    let isDone = try call { log in
       if let log, log.newest == place, log.folded == place { return true }
       guard log?.newest == expected else { return false }
       log = MemoryLogContents(at: place, for: use, trees: state.trees)
       return true
     }
+    try server.loseReplyOfBegin()
+    return isDone
   }
 
   package func share(with entry: LogEntry) throws -> Bool {

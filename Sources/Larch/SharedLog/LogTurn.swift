@@ -23,3 +23,8 @@ package struct CallHadNoEffect: Error, CustomStringConvertible {
 
   package var description: String { cause.map { "\($0)" } ?? "the server did nothing" }
 }
+
+extension Error {
+  /// Whether a call of a log that failed so has certainly changed nothing.
+  package var hadNoEffect: Bool { (self as? LarchError)?.underlying is CallHadNoEffect }
+}

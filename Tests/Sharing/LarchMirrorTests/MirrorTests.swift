@@ -112,6 +112,33 @@ struct MirrorTests {
     }
   }
 
+  @Test(
+    "A first copy whose reply is lost is not sent again", .timeLimit(.minutes(5)),
+    arguments: [false, true])
+  func lostReplyOfCopy(startsOver: Bool) async throws {
+    let server = MemoryServer()
+    let copies = Locked(0)
+    let options = Store.Options.quick.with { options in
+      options.log = { if $0.event == .mirrorCopying { copies.withLock { $0 += 1 } } }
+    }
+    var faults = MemoryServer.Faults()
+    faults.lostBegins = 1
+    if !startsOver { server.set(faults) }
+    try await withMirrored(server, options: options) { store, _ in
+      try store.saveAll([Shop(name: "a")])
+      if startsOver {
+        try await store.mirror?.settled()
+        server.set(faults)
+        try store.mirror?.startOver()
+      }
+      try store.saveAll([Shop(name: "b")])
+      try await store.mirror?.settled()
+      #expect(copies.withLock { $0 } == (startsOver ? 2 : 1))
+      #expect(try store.environment.outboxHeader()?.needsFirstCopy == false)
+      #expect(try MemoryLog(server).everything() == store.everyPair())
+    }
+  }
+
   @Test("A server that lost confirmed commits gets the whole store again")
   func lostByServer() async throws {
     let server = MemoryServer()

@@ -76,7 +76,7 @@ package final class CommitOrder: @unchecked Sendable {
         if !isDone { noteLoss() }
         return isDone
       } catch {
-        if !Self.hadNoEffect(error) { mayHaveHappened = true }
+        if !error.hadNoEffect { mayHaveHappened = true }
         guard Self.isPassing(error), attempts.pause() else {
           throw mayHaveHappened ? unknown(entry, error) : unavailable(error)
         }
@@ -105,11 +105,6 @@ package final class CommitOrder: @unchecked Sendable {
 
   static func isPassing(_ error: any Error) -> Bool {
     (error as? LarchError)?.code == .unavailable
-  }
-
-  private static func hadNoEffect(_ error: any Error) -> Bool {
-    guard let error = error as? LarchError else { return false }
-    return error.underlying is CallHadNoEffect
   }
 
   private func unknown(_ entry: LogEntry, _ cause: any Error) -> LarchError {

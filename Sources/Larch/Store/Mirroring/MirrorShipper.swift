@@ -8,23 +8,23 @@ internal import Foundation
 ///
 /// Unchecked, since `mutex` guards what threads share.
 final class MirrorShipper: @unchecked Sendable {
-  private let environment: LMDBEnvironment
+  let environment: LMDBEnvironment
   private let server: ServerLog
   private let tell: @Sendable (LogMessage) -> Void
   /// Wakes the thread when the file is written to, or a call needs it.
-  private let signal = FileSignal()
+  let signal = FileSignal()
 
   private let mutex = SystemMutex()
   /// Signalled when the thread has ended.
   private let ended = SystemCondition()
   // Guarded by `mutex`.
-  private var activity = MirrorStatus.Activity.connecting
-  private var shipped: LogPlace?
-  private var isEnding = false
+  var activity = MirrorStatus.Activity.connecting
+  var shipped: LogPlace?
+  var isEnding = false
   private var isRunning = false
-  private var mustStartOver = false
+  var mustStartOver = false
   /// Whether somebody waits until the file says what the server has.
-  private var mustTrim = false
+  var mustTrim = false
   private var log: (any SharedLog)?
 
   // Used only by the thread.
@@ -35,6 +35,8 @@ final class MirrorShipper: @unchecked Sendable {
   /// Whether the name of the log was noted in the file. It is noted only once where nothing else is to be written:
   /// another program may ship to the same log by another address.
   private var hasNotedLog = false
+  /// The places at which the whole store was sent, where the reply of the server was lost.
+  private var maybeBegun: [LogPlace] = []
   /// Whether a loss of the server was reported that is not mended yet.
   private var hasToldLoss = false
   private var lastTrim = MonotonicTime.now
@@ -49,7 +51,7 @@ final class MirrorShipper: @unchecked Sendable {
     self.tell = tell
   }
 
-  private func locked<T>(_ body: () throws -> T) rethrows -> T {
+  func locked<T>(_ body: () throws -> T) rethrows -> T {
     mutex.lock()
     defer { mutex.unlock() }
     return try body()
@@ -352,7 +354,15 @@ extension MirrorShipper {
   /// Sends the whole store, if the log ends where it is expected to.
   private func copy(to log: any SharedLog, expecting expected: LogPlace?) throws {
     // A paused outbox records nothing, so it is resumed before the snapshot is taken.
-    if try environment.outboxHeader()?.isPaused == true { try environment.restartOutbox() }
+    if try environment.outboxHeader()?.isPaused == true {
+      maybeBegun = []
+      try environment.restartOutbox()
+    }
+    if let expected, maybeBegun.contains(expected) {
+      // It arrived. Sent again, it might again take longer than a reply is waited for.
+      try log.confirm()
+      return try noteCopied(at: expected)
+    }
     try environment.withPairs { header, copyPairs in
       guard let header, !header.isPaused else { return }
       tell(
@@ -361,83 +371,31 @@ extension MirrorShipper {
           $0.detail = self.server.name
         })
       locked { activity = .copying(pairs: 0) }
-      let isDone = try log.begin(at: header.place, expecting: expected, for: .mirrored) { writer in
-        try copyPairs(CountedPairs(into: writer) { try self.note(copied: $0) })
+      let isDone: Bool
+      do {
+        isDone = try log.begin(at: header.place, expecting: expected, for: .mirrored) { writer in
+          try copyPairs(CountedPairs(into: writer) { try self.note(copied: $0) })
+        }
+      } catch {
+        if !error.hadNoEffect { maybeBegun.append(header.place) }
+        throw error
       }
       guard isDone else { return known = nil }
-      try environment.trimOutbox(through: header.place, in: server.name, isFirstCopy: true)
-      known = header.place
-      hasToldLoss = false
-      locked { shipped = header.place }
+      try noteCopied(at: header.place)
     }
+  }
+
+  /// The log begins at a place of this store.
+  private func noteCopied(at place: LogPlace) throws {
+    try environment.trimOutbox(through: place, in: server.name, isFirstCopy: true)
+    maybeBegun = []
+    known = place
+    hasToldLoss = false
+    locked { shipped = place }
   }
 
   private func note(copied pairs: Int) throws {
     if mustEnd { throw LarchError.closed(environment.path) }
     locked { activity = .copying(pairs: pairs) }
-  }
-}
-
-// MARK: - Calls of the program
-
-extension MirrorShipper {
-  func status() throws -> MirrorStatus {
-    guard let header = try environment.outboxHeader() else {
-      throw LarchError(.closed, "The mirror of the store was ended; open the store again.") {
-        $0.path = self.environment.path
-      }
-    }
-    return locked { () -> MirrorStatus in
-      // What the server has is noted in the file, and removed from it, later.
-      let noted = header.needsFirstCopy ? nil : header.shipped.position
-      let shipped = mustStartOver ? nil : shipped?.position ?? noted
-      return MirrorStatus(
-        activity: activity, committed: header.place.position, shipped: shipped,
-        waitingBytes: shipped == header.place.position ? 0 : Int(clamping: header.bytes))
-    }
-  }
-
-  /// Whether the file says that the server has a commit. If not, it soon will.
-  func hasNoted(_ position: UInt64) throws -> Bool {
-    if let header = try environment.outboxHeader(), header.shipped.position < position {
-      locked { mustTrim = true }
-      signal.wake()
-      return false
-    }
-    return true
-  }
-
-  func newestPosition() throws -> UInt64 {
-    try environment.outboxHeader()?.place.position ?? 0
-  }
-
-  /// - Throws: the error with which the mirror has stopped.
-  func hasShipped(_ position: UInt64) throws -> Bool {
-    try locked {
-      if !mustStartOver, let shipped, shipped.position >= position { return true }
-      if case .stopped(let error) = activity { throw error }
-      if isEnding { throw LarchError.closed(environment.path) }
-      return false
-    }
-  }
-
-  var notShipped: LarchError {
-    let cause: LarchError? = locked {
-      if case .waiting(let error) = activity { error } else { nil }
-    }
-    return LarchError(
-      .unavailable, "The server did not get all commits in time; the mirror goes on.",
-      underlying: cause
-    ) { $0.path = environment.path }
-  }
-
-  func startOver() throws {
-    try locked {
-      if isEnding { throw LarchError.closed(environment.path) }
-      mustStartOver = true
-      activity = .copying(pairs: 0)
-      shipped = nil
-    }
-    signal.wake()
   }
 }
