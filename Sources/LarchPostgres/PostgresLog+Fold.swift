@@ -86,8 +86,9 @@ extension PostgresLog {
     let gone = changes.emptied.union(changes.dropped).map(Int64.init)
     if !gone.isEmpty {
       for table in ["cell", "pair"] {
-        try connection.run(
-          "DELETE FROM \(tables(table)) WHERE era = $1 AND tree = ANY ($2)",
+        try connection.deleteInSteps(
+          from: tables(table),
+          "SELECT ctid FROM \(tables(table)) WHERE era = $1 AND tree = ANY ($2)",
           [.int(era), .ints(gone)])
       }
     }
@@ -108,12 +109,15 @@ extension PostgresLog {
           .ints(trees.map { Int64($0.flags) }),
         ])
     }
-    try apply(
-      changes.cleared.map { ($0.tree, $0.key, []) }, era, connection,
-      """
-      DELETE FROM \(tables("pair")) p USING unnest($2, $3) AS t(tree, key)
-      WHERE p.era = $1 AND p.tree = t.tree AND p.key = t.key
-      """, hasValues: false)
+    // A key may have had millions of values.
+    try inParts(changes.cleared.map { ($0.tree, $0.key, []) }, era, hasValues: false) {
+      try connection.deleteInSteps(
+        from: tables("pair"),
+        """
+        SELECT p.ctid FROM \(tables("pair")) p, unnest($2, $3) AS t(tree, key)
+        WHERE p.era = $1 AND p.tree = t.tree AND p.key = t.key
+        """, $0)
+    }
     try apply(
       changes.cells.filter { $0.value == nil }.map { ($0.key.tree, $0.key.key, []) }, era,
       connection,
@@ -147,10 +151,19 @@ extension PostgresLog {
       """)
   }
 
+  private typealias Row = (tree: Int32, key: [UInt8], value: [UInt8])
+
   /// Runs a statement for rows, as often as their size needs it.
   private func apply(
-    _ rows: [(tree: Int32, key: [UInt8], value: [UInt8])], _ era: Int64,
-    _ connection: PostgresConnection, _ statement: String, hasValues: Bool = true
+    _ rows: [Row], _ era: Int64, _ connection: PostgresConnection, _ statement: String,
+    hasValues: Bool = true
+  ) throws {
+    try inParts(rows, era, hasValues: hasValues) { try connection.run(statement, $0) }
+  }
+
+  /// Calls with the rows as values of a statement, as many at a time as one statement takes.
+  private func inParts(
+    _ rows: [Row], _ era: Int64, hasValues: Bool, _ body: ([PostgresValue]) throws -> Void
   ) throws {
     var start = 0
     while start < rows.count {
@@ -161,8 +174,7 @@ extension PostgresLog {
         end += 1
       } while end < rows.count && size < Self.step && end - start < 65536
       let part = rows[start..<end]
-      try connection.run(
-        statement,
+      try body(
         [
           .int(era), .ints(part.map { Int64($0.tree) }), .byteses(part.map { $0.key[...] }),
         ] + (hasValues ? [.byteses(part.map { $0.value[...] })] : []))

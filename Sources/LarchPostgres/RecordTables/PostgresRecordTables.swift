@@ -207,7 +207,10 @@ private final class PostgresTableWriter: RecordTableWriter {
     return records(name)
   }
 
-  func empty(_ table: UInt32) throws { try connection.run("DELETE FROM \(try self.table(table))") }
+  func empty(_ table: UInt32) throws {
+    let table = try self.table(table)
+    try connection.deleteInSteps(from: table, "SELECT ctid FROM \(table)")
+  }
 
   func upsert(_ rows: [RecordRow], into table: UInt32) throws {
     // Two ids that differ only in what a text cannot have are one row: the last one.
