@@ -11,6 +11,8 @@ package struct PostgresFailure: Error, CustomStringConvertible {
     case noPassword
     /// The name, the password, the certificate, or the encryption is refused.
     case refused
+    /// The server acknowledges commits before they are on its disk.
+    case acknowledgesEarly
     /// The server did not answer in time.
     case timeout
     /// The log was closed by the program.
@@ -41,7 +43,7 @@ package struct PostgresFailure: Error, CustomStringConvertible {
   var endsConnection: Bool {
     switch kind {
     // A class of errors after which the server closes the connection.
-    case .server(let state): state.hasPrefix("08") || isLost
+    case .server(let state): state.hasPrefix("08") || isLost || takesNoWrites
     case .form: false
     default: true
     }
@@ -53,6 +55,9 @@ package struct PostgresFailure: Error, CustomStringConvertible {
     // The server ended a session that kept its transaction for too long.
     return state.hasPrefix("57P") || ["25P03", "25P04"].contains(state)
   }
+
+  /// Whether the server has become one that takes no writes: another one of the address may take them.
+  var takesNoWrites: Bool { state == "25006" }
 
   /// Whether the server answered that it has undone the statement with its transaction: it found an error
   /// before the commit. A server that shuts down or has trouble with its files may answer after the commit.
@@ -91,7 +96,9 @@ package struct PostgresFailure: Error, CustomStringConvertible {
     case .timeout:
       return error(
         .unavailable,
-        "The PostgreSQL server did not answer in time. Whether it did what it was asked is unknown; the same call again tells."
+        hadNoEffect
+          ? "The PostgreSQL server did not answer in time. Try again later."
+          : "The PostgreSQL server did not answer in time. Whether it did what it was asked is unknown; the same call again tells."
       )
     case .closed:
       return LarchError(.closed, "The log was closed.") { $0.path = log }
@@ -104,6 +111,11 @@ package struct PostgresFailure: Error, CustomStringConvertible {
       return error(
         .serverRefused,
         "The PostgreSQL server and the program do not trust each other. Check the user, the password and the certificates; the detail says what failed."
+      )
+    case .acknowledgesEarly:
+      return error(
+        .serverRefused,
+        "The PostgreSQL server acknowledges commits before they are on its disk: synchronous_commit is off for this user or database. Set it: ALTER ROLE … SET synchronous_commit = on."
       )
     case .form: return error(.damagedLog, Self.foreign)
     case .server(let state): return self.error(of: state, error)

@@ -94,27 +94,47 @@ extension PostgresLog {
     beginning: String? = nil, followsAttempt: Bool = false,
     _ body: (PostgresConnection) throws -> T
   ) throws -> T {
-    var followsAttempt = followsAttempt
+    var effect = followsAttempt ? Effect.possible : .none
     do {
       if wake.hasEnded { throw PostgresFailure(.closed) }
       return try pool.using(wake, patience: options.answerTimeout) {
-        try callAtOnce(beginning, &followsAttempt, body)
+        try callAtOnce(beginning, &effect, body)
       }
     } catch let failure as PostgresFailure {
-      throw failure.error(of: name, hadNoEffect: followsAttempt ? false : nil)
+      throw failure.error(of: name, hadNoEffect: effect.isExcluded)
     }
   }
 
+  /// What the attempts of a call may have changed.
+  private enum Effect {
+    /// Nothing: the body was not called.
+    case none
+    /// The answer to the only attempt tells.
+    case ofOneAttempt
+    case possible
+
+    /// Whether certainly nothing was changed; nil if the answer tells.
+    var isExcluded: Bool? {
+      switch self {
+      case .none: true
+      case .ofOneAttempt: nil
+      case .possible: false
+      }
+    }
+
+    mutating func noteAttempt() { if self == .none { self = .ofOneAttempt } }
+  }
+
   private func callAtOnce<T>(
-    _ beginning: String?, _ followsAttempt: inout Bool, _ body: (PostgresConnection) throws -> T
+    _ beginning: String?, _ effect: inout Effect, _ body: (PostgresConnection) throws -> T
   ) throws -> T {
     if let waiting = pool.take() {
       waiting.wake = wake
-      var (isReady, isSent) = (false, false)
+      var isReady = false
       do {
         try waiting.finishAhead()
         guard let beginning else {
-          isSent = true
+          effect.noteAttempt()
           return try use(waiting, body)
         }
         try begin(waiting, beginning)
@@ -123,23 +143,22 @@ extension PostgresLog {
         // The server was started again since, or ends just now: then it may have done what the body asked.
         // Other idle connections are as old.
         pool.forget()
-        if isSent { followsAttempt = true }
+        if effect == .ofOneAttempt { effect = .possible }
       }
-      if isReady { return try use(waiting, body) }
+      if isReady {
+        effect.noteAttempt()
+        return try use(waiting, body)
+      }
     }
-    let made = try connected(followsAttempt: followsAttempt)
+    let made = try connected()
     if let beginning { try begin(made, beginning) }
+    effect.noteAttempt()
     return try use(made, body)
   }
 
   /// A new connection.
-  ///
-  /// - Parameter followsAttempt: see `call`.
-  func connected(followsAttempt: Bool = false) throws -> PostgresConnection {
-    let made: PostgresConnection
-    do { made = try PostgresConnection(to: address, options, pq, wake) } catch {
-      throw error.error(of: name, hadNoEffect: !followsAttempt)
-    }
+  func connected() throws(PostgresFailure) -> PostgresConnection {
+    let made = try PostgresConnection(to: address, options, pq, wake)
     try check(made)
     return made
   }
@@ -152,8 +171,10 @@ extension PostgresLog {
     let result: T
     do {
       result = try body(connection)
-    } catch let failure as PostgresFailure where !failure.endsConnection {
-      giveBack(connection)
+    } catch let failure as PostgresFailure {
+      // Those that nobody uses are connections to the same server.
+      if failure.takesNoWrites { pool.forget() }
+      if !failure.endsConnection { giveBack(connection) }
       throw failure
     }
     giveBack(connection)
@@ -178,21 +199,13 @@ extension PostgresLog {
   package var failoverRisk: String? { pool.failoverRisk }
 
   /// A server that acknowledges what it may lose is no place for the only copy of a commit.
-  private func check(_ connection: PostgresConnection) throws {
+  private func check(_ connection: PostgresConnection) throws(PostgresFailure) {
     let rows = try connection.run(
       "SELECT current_setting('synchronous_commit'), current_setting('synchronous_standby_names')")
     let commit = try rows.text(0, 0)
     let risk = address.failoverRisk(commit: commit, standbys: try rows.text(0, 1))
     pool.note(failoverRisk: risk)
-    guard commit != "off" else {
-      throw LarchError(
-        .serverRefused,
-        """
-        The PostgreSQL server acknowledges commits before they are on its disk: synchronous_commit is off \
-        for this user or database. Set it: ALTER ROLE … SET synchronous_commit = on.
-        """
-      ) { $0.path = name }
-    }
+    if commit == "off" { throw PostgresFailure(.acknowledgesEarly) }
   }
 
   /// What a transaction is for.

@@ -56,11 +56,19 @@ extension PostgresLog {
           pool.forget()
         }
       }
-      return try waitForTurn(on: connected(), after: place, limit)
+      let made: PostgresConnection
+      do { made = try connected() } catch { throw error.error(of: name, hadNoEffect: true) }
+      return try waitForTurn(on: made, after: place, limit)
     } catch {
       pool.freeTurn()
       throw error
     }
+  }
+
+  /// Milliseconds for which a turn is waited for. Half of the caller's time is left for what needs no turn.
+  private var turnPatience: Int {
+    let left = wake.earlier(.infinity) - PostgresWake.now
+    return max(1, Int(min(Double(lockPatience), left * 500)))
   }
 
   /// Begins a transaction, waits for its lock and reads the entries, all in one round trip.
@@ -75,7 +83,7 @@ extension PostgresLog {
     // A cursor of this kind sends values in their binary form, as the other calls get them.
     let rows = try connection.lastRows(
       of: """
-        BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = \(lockPatience);
+        BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = \(turnPatience);
         SET LOCAL idle_in_transaction_session_timeout = \(PostgresTurn.limit);
         SELECT pg_advisory_xact_lock(\(PostgresTables.lock("turn \(tables.schema) \(store)")));
         DECLARE turn BINARY CURSOR FOR \(tailStatement(.literals(store, place, limit)));

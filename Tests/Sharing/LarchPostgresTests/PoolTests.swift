@@ -142,6 +142,44 @@ struct PoolTests {
     #expect(kind { try pool.using(wake, patience: 0) {} } == nil)
   }
 
+  @Test("Who gets no connection, or none that commits are safe on, knows that nothing was sent")
+  func nothingSent() throws {
+    let server = try PostgresServer.shared.get()
+    try withLogs(1, connections: 2, server) { logs, _ in
+      func failure(of log: PostgresLog) -> LarchError? {
+        caught { _ = try log.append([entry(after: .start)], mayBeThere: false) }
+      }
+      let log = logs[0]
+      log.expectAnswers(within: 0.2)
+      let all = try log.call { _ in try log.call { _ in failure(of: log) } }
+      #expect(all?.code == .unavailable && all?.hadNoEffect == true)
+      log.expectAnswers(within: nil)
+      let hasty = try server.log(
+        log.store, at: server.url + "&options=-c%20synchronous_commit%3Doff")
+      defer { hasty.close() }
+      let early = failure(of: hasty)
+      #expect(early?.code == .serverRefused && early?.hadNoEffect == true)
+    }
+  }
+
+  @Test("A server that takes no writes any more is left by all connections of the pool")
+  func readOnly() throws {
+    let server = try PostgresServer.shared.get()
+    try withLogs(1, server) { logs, _ in
+      let log = logs[0]
+      // As of a primary that has become a standby.
+      let script = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
+      try log.call { first in
+        try log.call { try $0.script(script) }
+        try first.script(script)
+      }
+      let next = entry(after: .start)
+      let error = caught { _ = try log.append([next], mayBeThere: false) }
+      #expect(error?.serverState == "25006" && error?.hadNoEffect == true)
+      #expect(try log.append([next], mayBeThere: false))
+    }
+  }
+
   @Test("All that wait hear that the server is gone, and wait again when it is back")
   func outage() throws {
     let server = try PostgresServer()

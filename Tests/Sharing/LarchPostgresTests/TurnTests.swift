@@ -172,6 +172,14 @@ struct TurnTests {
       #expect(try hasty.append([next]))
       #expect(try a.append([entry(after: newest.place)]) == false)
     }
+    // The wait for a turn takes no more than half of the time that its writer has.
+    try withClients { a, b, newest in
+      _ = try a.takeTurn(after: newest.place, limit: 1 << 20)
+      b.expectAnswers(within: 5)
+      #expect(try b.takeTurn(after: newest.place, limit: 1 << 20).count == 0)
+      b.expectAnswers(within: nil)
+      #expect(a.hasTurn && !b.hasTurn)
+    }
     // Neither tables nor a log.
     var options = PostgresOptions()
     options.schema = "no tables"
