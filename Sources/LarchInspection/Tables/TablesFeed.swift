@@ -25,6 +25,8 @@ package final class TablesFeed {
   private let tables: any RecordTables
   /// Those that were set last by this feed.
   private var known: [CollectionTable]?
+  /// Whether the outcome of the step before is not known.
+  private var isUncertain = false
 
   /// - Parameter store: a store that follows the log, or the one that writes it.
   package init(_ store: Store, _ log: any SharedLog, into tables: any RecordTables) {
@@ -39,10 +41,15 @@ package final class TablesFeed {
   ///   they had.
   package func step() throws -> Step {
     do {
-      return try nextStep()
+      let step = try nextStep()
+      // A step whose outcome was not known may arrive between two looks at the tables.
+      let isOwn = step == .overtaken && isUncertain
+      isUncertain = false
+      return isOwn ? try nextStep() : step
     } catch {
       // It may be that the tables were not set.
       known = nil
+      if !error.hadNoEffect { isUncertain = true }
       throw error
     }
   }

@@ -20,9 +20,20 @@ private final class MemoryTables: RecordTables {
   var failsAfter: Int?
   /// Whether an update happens, but is told as failed.
   var losesReply = false
+  /// Whether an update is told as failed, and happens after the next look.
+  var isLate = false
+  private var onTheWay: Rows?
 
   var name: String { "memory" }
-  func place() -> LogPlace? { state.place }
+  func place() -> LogPlace? {
+    defer { arrive() }
+    return state.place
+  }
+
+  private func arrive() {
+    if let onTheWay { state = onTheWay }
+    onTheWay = nil
+  }
 
   func update(
     from expected: LogPlace?, to place: LogPlace,
@@ -32,6 +43,10 @@ private final class MemoryTables: RecordTables {
     let writer = Writer(state, failsAfter)
     try body(writer)
     writer.state.place = place
+    if isLate {
+      onTheWay = writer.state
+      throw Failure()
+    }
     state = writer.state
     if losesReply { throw Failure() }
     return true
@@ -130,6 +145,34 @@ private final class MemoryTables: RecordTables {
     }
     #expect(steps > 3)
     #expect(tables.state.place == (try sharing.writer.version.place))
+  }
+
+  @Test func `a step that arrives late is not taken for that of another program`() throws {
+    let sharing = try Sharing()
+    let follower = try sharing.follow()
+    defer { follower.close() }
+    let tables = MemoryTables()
+    let log = try sharing.server.serverLog.open()
+    let feed = TablesFeed(follower, log, into: tables)
+    while try feed.step() != .current {}
+    for _ in 0..<3 {
+      try sharing.writer.saveAll([Note(title: "one", stars: 1, tags: ["a"])])
+      try sharing.ship()
+      tables.isLate = true
+      #expect(throws: MemoryTables.Failure.self) { try feed.step() }
+      tables.isLate = false
+      #expect(try feed.step() == .current)
+      #expect(try rows(tables) == expected(sharing.writer))
+    }
+    // Another program has done the same meanwhile.
+    try sharing.writer.saveAll([Note(title: "two", stars: 2, tags: [])])
+    try sharing.ship()
+    tables.isLate = true
+    #expect(throws: MemoryTables.Failure.self) {
+      try TablesFeed(follower, log, into: tables).step()
+    }
+    tables.isLate = false
+    #expect(try feed.step() == .overtaken)
   }
 
   @Test func `the columns are the fields, and follow the schema`() throws {
