@@ -46,6 +46,7 @@ func ofStores(_ store: Store, _ tag: Tag) async throws {
   try store.rebuild { _ in }  // error: 'async' but is not marked
   try Tag.all.delete(in: store)  // error: 'async' but is not marked
   try Tag.all.update(in: store) { $0.name = "b" }  // error: 'async' but is not marked
+  _ = try store.save(contentsOf: [tag])  // error: use `try await Person.save(contentsOf: people,
 }
 
 func ofRecords(_ tag: Tag) async throws {

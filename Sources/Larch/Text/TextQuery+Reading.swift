@@ -13,7 +13,8 @@ extension TextQuery {
   /// | `don't`, `20.04`, `@nasa` | `don t`, `20 04` as phrases, and `nasa` |
   ///
   /// Curly quotes and « » are quotes too, since keyboards type them. A quote that is not closed ends with the
-  /// text. `OR` without a word on both sides is the word `or`.
+  /// text. `OR` without a word on both sides is the word `or`; at the end of a text that is still being typed
+  /// it is passed over, since a word follows.
   ///
   /// - Parameters:
   ///   - typed: the text of a search field.
@@ -25,14 +26,14 @@ extension TextQuery {
   ///   words as its text.
   public init(
     _ typed: String, completesLast: Bool = false, stemming: Stemming? = nil,
-    _ rules: WordRules = .standard
+    rules: WordRules = .standard
   ) {
     let terms = TypedTerm.terms(of: typed)
     self.init(
       TypedQuery(rules: rules, stemming: stemming, completesLast: completesLast).node(terms))
   }
 
-  /// Reads the same language as ``init(_:completesLast:stemming:_:)``, and refuses a text that may not mean what
+  /// Reads the same language as ``init(_:completesLast:stemming:rules:)``, and refuses a text that may not mean what
   /// it says, so that its author can correct it.
   ///
   /// - Throws: `.invalidQuery` for a text without words, a quote that is not closed, a `-`, an `OR` or a
@@ -40,7 +41,7 @@ extension TextQuery {
   ///   in characters from 1.
   /// - Complexity: O(*n*) in the length of the text.
   public init(
-    validating text: String, stemming: Stemming? = nil, _ rules: WordRules = .standard
+    validating text: String, stemming: Stemming? = nil, rules: WordRules = .standard
   ) throws {
     let terms = TypedTerm.terms(of: text)
     try TypedQuery.check(terms, in: text, rules)
@@ -144,6 +145,8 @@ private struct TypedQuery {
     var all: [TextQuery.Node] = []
     /// Whether the next term is one more choice for the last node.
     var joins = false
+    /// A text may exclude the same word a thousand times, and each time costs a search.
+    var excluded: Set<TextQuery.Node> = []
     for (place, term) in terms.enumerated() {
       if term.isOr, !joins, place > 0, place + 1 < terms.count, !all.isEmpty,
         node(of: terms[place - 1], isLast: false) != nil,
@@ -152,6 +155,7 @@ private struct TypedQuery {
         joins = true
         continue
       }
+      if isUnfinishedOr(place, in: terms), !joins, !all.isEmpty { continue }
       guard let node = node(of: term, isLast: place == terms.count - 1) else { continue }
       if joins, let other = all.popLast() {
         if case .any(let nodes) = other {
@@ -159,12 +163,18 @@ private struct TypedQuery {
         } else {
           all.append(.any([other, node]))
         }
-      } else {
+      } else if !term.isExcluded || excluded.insert(node).inserted {
         all.append(node)
       }
       joins = false
     }
     return TextQuery.Node.all(all).simplified
+  }
+
+  /// Whether a term is an `OR` for which the second word is still to be typed.
+  private func isUnfinishedOr(_ place: Int, in terms: [TypedTerm]) -> Bool {
+    completesLast && terms[place].isOr
+      && !terms[(place + 1)...].contains { node(of: $0, isLast: false) != nil }
   }
 
   /// Nil if the term has no words.

@@ -41,7 +41,7 @@ public struct TextQuery: Hashable, Sendable {
   ///   - rules: how the word is cut.
   /// - Complexity: O(*n*) in the length of the word.
   public static func word(
-    _ word: String, stemming: Stemming? = nil, _ rules: WordRules = .standard
+    _ word: String, stemming: Stemming? = nil, rules: WordRules = .standard
   ) -> TextQuery {
     TextQuery(node(word, endsInPrefix: false, stemming: stemming, rules))
   }
@@ -49,7 +49,7 @@ public struct TextQuery: Hashable, Sendable {
   /// The text has a word that begins with this.
   ///
   /// - Complexity: O(*n*) in the length of the beginning.
-  public static func prefix(_ beginning: String, _ rules: WordRules = .standard) -> TextQuery {
+  public static func prefix(_ beginning: String, rules: WordRules = .standard) -> TextQuery {
     TextQuery(node(beginning, endsInPrefix: true, rules))
   }
 
@@ -61,7 +61,7 @@ public struct TextQuery: Hashable, Sendable {
   ///   - rules: how the words are cut.
   /// - Complexity: O(*n*) in the length of the words.
   public static func phrase(
-    _ words: String, completesLast: Bool = false, _ rules: WordRules = .standard
+    _ words: String, completesLast: Bool = false, rules: WordRules = .standard
   ) -> TextQuery {
     TextQuery(node(words, endsInPrefix: completesLast, rules))
   }

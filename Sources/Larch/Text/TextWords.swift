@@ -12,7 +12,7 @@ public struct TextWords: Sequence, Sendable {
   /// The words of a text.
   ///
   /// - Complexity: O(1); O(*n*) in the length of the text to pass all of its words.
-  public init(of text: String, _ rules: WordRules = .standard) {
+  public init(of text: String, rules: WordRules = .standard) {
     self.text = text
     self.rules = rules
   }

@@ -37,7 +37,7 @@ enum TextSearchGuide {
     // snippet: text-search-declaration
     static let schema = Schema<Essay> {
       Search(\.title, \.body, \.tags)  // one index over all three
-      Search(\.notes, .keepingDiacritics)  // other rules for words
+      Search(\.notes, rules: .keepingDiacritics)  // other rules for words
       Index(\.year)
     }
     // end snippet
@@ -150,7 +150,7 @@ struct TextSearchGuideTests {
   func words() {
     // snippet: text-search-words
     let words = Array(TextWords(of: "Don't miss Café №5!"))  // ["don", "t", "miss", "cafe", "5"]
-    let kept = Array(TextWords(of: "Café", .keepingDiacritics))  // ["café"]
+    let kept = Array(TextWords(of: "Café", rules: .keepingDiacritics))  // ["café"]
     // end snippet
     #expect(words == ["don", "t", "miss", "cafe", "5"])
     #expect(kept == ["café"])

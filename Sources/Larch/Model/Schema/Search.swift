@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// Search(\.title, \.body)                 // one index over both
-/// Search(\.notes, .keepingDiacritics)     // other rules for words
+/// Search(\.notes, rules: .keepingDiacritics)     // other rules for words
 /// Search(\.place.name, \.tags)            // nested texts, arrays and sets of texts
 /// ```
 ///
@@ -31,25 +31,11 @@ public struct Search<R: Record>: Sendable {
     declaration = SearchDeclaration(name: name, rules: rules, fields: fields)
   }
 
-  /// Declares an index of the words of a field, by other rules.
-  ///
-  /// - Parameters:
-  ///   - field: a text, an optional text, or an array or a set of texts.
-  ///   - rules: how the texts are cut into words.
-  ///   - name: the name of the index; without one, `notes_words`.
-  /// - Complexity: at each save O(*n* log *n*) in the words of a record whose texts change.
-  public init<Text: SearchedText>(
-    _ field: any KeyPath<R, Text> & Sendable, _ rules: WordRules, name: String? = nil
-  ) {
-    declaration = SearchDeclaration(
-      name: name, rules: rules, fields: [SearchFieldDeclaration(field)])
-  }
-
   /// Not available: a field that has no texts.
   @available(
     *, unavailable,
     message:
-      "a field has no words: name a `String`, a `String?`, or an array or a set of these; use `Index` for other values"
+      "a search is of fields with words: a `String`, a `String?`, or an array or a set of these; use `Index` for other values"
   )
   @_disfavoredOverload
   public init(_ fields: PartialKeyPath<R>..., rules: WordRules = .standard, name: String? = nil) {

@@ -7,6 +7,10 @@ public enum TextOption: Sendable {
   /// ``TextWords`` for words.
   case caseAndDiacriticInsensitive
 
+  /// Not available: no test ignores the marks of letters, but not their case.
+  @available(*, unavailable, message: "use `.caseAndDiacriticInsensitive`, which ignores case too")
+  public static var diacriticInsensitive: TextOption { .caseAndDiacriticInsensitive }
+
   var form: CheckedTextForm {
     switch self {
     case .caseInsensitive: .caseInsensitive
@@ -26,6 +30,10 @@ public struct TextIndexOption: Sendable {
   /// ``TextOption/caseAndDiacriticInsensitive``.
   public static let caseAndDiacriticInsensitive = TextIndexOption(
     form: .caseAndDiacriticInsensitive)
+
+  /// Not available: no index ignores the marks of letters, but not their case.
+  @available(*, unavailable, message: "use `.caseAndDiacriticInsensitive`, which ignores case too")
+  public static var diacriticInsensitive: TextIndexOption { .caseAndDiacriticInsensitive }
 
   /// The order of a language; see ``Collation``.
   public static func localized(_ collation: Collation) -> TextIndexOption {

@@ -28,6 +28,22 @@ extension TextQuery {
   }
 }
 
+extension Field where Value: SearchedText {
+  /// Not available: the query comes first.
+  @available(
+    *, unavailable,
+    message: "the query comes first: `TextQuery(typed).matches($0.title, $0.body)`"
+  )
+  public func matches(_ query: TextQuery) -> Filter<Root> { query.matches(self) }
+
+  /// Not available: the query comes first.
+  @available(
+    *, unavailable,
+    message: "the query comes first: `TextQuery(typed).matches($0.title, $0.body)`"
+  )
+  public func matches(_ typed: String) -> Filter<Root> { TextQuery(typed).matches(self) }
+}
+
 /// The places at which words are looked for: those that one test reads together.
 private struct WordPlaces<Root> {
   private struct Place {

@@ -24,12 +24,20 @@ extension Query {
   ///   limit, and no other field in the order, only the records that are returned are read, and those before them
   ///   that fail other conditions.
   public func sortedByRelevance(weights: Double...) -> Query {
+    sortedByRelevance(weights: weights)
+  }
+
+  /// The same with weights that are made by code.
+  public func sortedByRelevance(weights: [Double]) -> Query {
     sorted(by: .relevance(weights), first: true)
   }
 
   /// Sorts records that are equal in the order so far by how well they match. See
-  /// ``sortedByRelevance(weights:)``.
-  public func thenByRelevance(weights: Double...) -> Query {
+  /// `sortedByRelevance`.
+  public func thenByRelevance(weights: Double...) -> Query { thenByRelevance(weights: weights) }
+
+  /// The same with weights that are made by code.
+  public func thenByRelevance(weights: [Double]) -> Query {
     sorted(by: .relevance(weights), first: false)
   }
 
@@ -43,11 +51,19 @@ extension Selection {
   /// Sorts by how well records match the words of the condition, the best first. See
   /// `Query.sortedByRelevance(weights:)`.
   public func sortedByRelevance(weights: Double...) -> Selection {
+    sortedByRelevance(weights: weights)
+  }
+
+  /// The same with weights that are made by code.
+  public func sortedByRelevance(weights: [Double]) -> Selection {
     with { $0.sorted(by: .relevance(weights), first: true) }
   }
 
   /// Sorts records that are equal in the order so far by how well they match.
-  public func thenByRelevance(weights: Double...) -> Selection {
+  public func thenByRelevance(weights: Double...) -> Selection { thenByRelevance(weights: weights) }
+
+  /// The same with weights that are made by code.
+  public func thenByRelevance(weights: [Double]) -> Selection {
     with { $0.sorted(by: .relevance(weights), first: false) }
   }
 }

@@ -24,7 +24,8 @@ extension RecordWriting {
   ///   for the records.
   @available(
     *, noasync,
-    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
+    message:
+      "it would block a thread that all tasks share: use `try await Person.save(contentsOf: people, in: store)`, or `try await store.write { tx in … }`"
   )
   @discardableResult
   public func save<R: Record>(
@@ -53,7 +54,8 @@ extension RecordWriting {
   /// - Complexity: that of ``save(contentsOf:progress:)``, and a search for each record.
   @available(
     *, noasync,
-    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
+    message:
+      "it would block a thread that all tasks share: use `try await Person.save(contentsOf: people, in: store)`, or `try await store.write { tx in … }`"
   )
   @discardableResult
   public func save<R: Record, Value: IndexKey>(

@@ -10,7 +10,7 @@ struct RelevanceReference {
   /// - Parameter texts: for each record the texts of each field of the index, in its order.
   init(_ texts: [[[String]]], _ rules: WordRules = .standard) {
     records = texts.map { fields in
-      fields.map { $0.map { text in TextWords(of: text, rules).map { Array($0.utf8) } } }
+      fields.map { $0.map { text in TextWords(of: text, rules: rules).map { Array($0.utf8) } } }
     }
   }
 

@@ -74,7 +74,7 @@ import Testing
     let other = try Store.temporary(for: OtherPage.self, options: .quick)
     let words = OtherPage.where { larch.matches($0.title, $0.body) }
     #expect(caught { _ = try other.fetch(words.sortedByRelevance()) }?.code == .invalidQuery)
-    let kept = TextQuery("larch", .keepingDiacritics)
+    let kept = TextQuery("larch", rules: .keepingDiacritics)
     let found = OtherPage.where { kept.matches($0.title, $0.body) }.sortedByRelevance()
     #expect(try other.fetch(found) == [])
   }

@@ -290,7 +290,7 @@ import Testing
       }
       // Other rules are another index, and without a declaration there is none.
       try Store.using(path, OtherPage.self) { store in
-        let q = TextQuery("larch tree", .keepingDiacritics)
+        let q = TextQuery("larch tree", rules: .keepingDiacritics)
         let plan = try store.explain(OtherPage.where { q.matches($0.title) })
         #expect(plan.description.hasPrefix("search title (larch && tree)"))
         #expect(try store.verify().isClean)
@@ -378,7 +378,7 @@ import Testing
     let pages = Self.pages(0..<60)
     try store.saveAll(pages)
     let q: TextQuery = "larch"
-    let kept = TextQuery("larch", .keepingDiacritics)
+    let kept = TextQuery("larch", rules: .keepingDiacritics)
     let mixed = q && kept
     for query in [
       Page.where { !q.matches($0.title) }, Page.where { kept.matches($0.title) },
@@ -415,7 +415,7 @@ import Testing
     var text: String
     static let schema = Schema<Named> {
       Search(\.text)
-      Search(\.text, .keepingDiacritics)
+      Search(\.text, rules: .keepingDiacritics)
     }
   }
   struct BadName: Record {

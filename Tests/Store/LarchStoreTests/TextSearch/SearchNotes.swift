@@ -59,7 +59,7 @@ enum WithSearches: SearchNotePlan {
   ) -> Schema<SearchNote<Key, Self>> {
     Schema {
       Search(\.title, \.body, \.tags)
-      Search(\.title, .keepingDiacritics, name: "kept")
+      Search(\.title, rules: .keepingDiacritics, name: "kept")
       Search(\.notes, \.labels, \.lists, name: "others")
       Search(\.place.name, \.place.about, \.origin?.name, \.origin?.about)
       Index(\.year)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct TextWordsTests {
   private func words(_ text: String, _ rules: WordRules = .standard) -> [String] {
-    Array(TextWords(of: text, rules))
+    Array(TextWords(of: text, rules: rules))
   }
 
   @Test func wordsAreRunsOfLettersMarksAndDigitsInLowerCase() {
@@ -98,7 +98,7 @@ import Testing
         #expect(found == expected.map { Array($0.utf8) }, "\(text.debugDescription)")
         let other = RandomTexts.decomposed(text)
         #expect(words(other, rules).map { Array($0.utf8) } == found, "\(text.debugDescription)")
-        #expect(TextWords(of: text, rules).ranges.count == found.count)
+        #expect(TextWords(of: text, rules: rules).ranges.count == found.count)
       }
     }
   }

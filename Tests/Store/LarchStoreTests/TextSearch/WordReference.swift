@@ -166,14 +166,14 @@ struct RandomTexts {
     let rules: WordRules =
       Int.random(in: 0..<4, using: &random) == 0 ? .keepingDiacritics : .standard
     switch Int.random(in: 0..<(depth > 0 ? 8 : 5), using: &random) {
-    case 0: return .word(word, rules)
-    case 1: return .prefix(String(word.prefix(3)), rules)
-    case 2: return .phrase(text(2, &random), rules)
-    case 3: return .phrase(word, completesLast: true, rules)
+    case 0: return .word(word, rules: rules)
+    case 1: return .prefix(String(word.prefix(3)), rules: rules)
+    case 2: return .phrase(text(2, &random), rules: rules)
+    case 3: return .phrase(word, completesLast: true, rules: rules)
     case 4:
       return Bool.random(using: &random)
-        ? .word(word, stemming: .english, rules)
-        : TextQuery(word, completesLast: true, stemming: .english, rules)
+        ? .word(word, stemming: .english, rules: rules)
+        : TextQuery(word, completesLast: true, stemming: .english, rules: rules)
     case 5: return query(depth - 1, &random) && query(depth - 1, &random)
     case 6: return query(depth - 1, &random) || query(depth - 1, &random)
     default: return !query(depth - 1, &random)
@@ -202,7 +202,7 @@ extension TextQuery {
   func matchesPlainly(_ texts: [String]) -> Bool {
     var cut: [WordRules: [[[UInt8]]]] = [:]
     for rules in [WordRules.standard, .keepingDiacritics] {
-      cut[rules] = texts.map { TextWords(of: $0, rules).map { Array($0.utf8) } }
+      cut[rules] = texts.map { TextWords(of: $0, rules: rules).map { Array($0.utf8) } }
     }
     func holds(_ node: Node) -> Bool {
       switch node {
