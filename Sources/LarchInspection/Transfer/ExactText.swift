@@ -20,7 +20,7 @@ enum ExactText {
       if let text = name(of: number, bits: number.bitPattern) { return writer.text(text) }
     case .date:
       let seconds = value.loadUnaligned(as: Double.self)
-      if let iso = JSONTextWriter.iso(date: seconds),
+      if let iso = ISODate.text(seconds),
         date(iso)?.bitPattern == seconds.bitPattern
       {
         return writer.text(iso)

@@ -193,7 +193,7 @@ struct PlanScanTests {
         $0.role == .owner && $0.joined < Date(timeIntervalSinceReferenceDate: 60)
       },
       """
-      index role_joined ["owner"] ..< ["owner", date(60.0)]
+      index role_joined ["owner"] ..< ["owner", 2001-01-01T00:01:00Z]
         sort by id
       """)
     try plans.expect(

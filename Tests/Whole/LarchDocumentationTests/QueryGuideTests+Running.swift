@@ -305,7 +305,7 @@ extension QueryGuide {
       try store.expectPlan(
         of: open,
         """
-        index state_placed ["open", date(43200.0)] ... ["open"]
+        index state_placed ["open", 2001-01-01T12:00:00Z] ... ["open"]
           order served by the index
           limit 10
         examined 10 index entries, 10 records; returned 10

@@ -207,7 +207,7 @@ struct CoveredRecordTests {
     let text = try store.explain(range, running: true)
     #expect(
       text == """
-        index \(name) [3, date(101.0)] ... [3]
+        index \(name) [3, 2001-01-01T00:01:41Z] ... [3]
           sort by id
           answered from the index alone
         examined 20 index entries, 0 records; returned 20
