@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes sure that this machine can build Larch: Swift, and LMDB with its header.
 # Says nothing and needs no network when all is there. `--bench` asks for SQLite too, which the
-# benchmarks compare with; `--postgres` tries to install PostgreSQL's server, which some tests start, and
-# goes on where it cannot; `--peers` tries to install further ones and goes on where it cannot;
+# benchmarks compare with; `--postgres` tries to install PostgreSQL's server and PgBouncer, which some
+# tests start, and goes on where it cannot; `--peers` tries to install further ones and goes on where it cannot;
 # `--which-peers` only names those that are there; `--valgrind` asks for what counts instructions.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -103,6 +103,14 @@ want_postgres() {
   say "Going on without PostgreSQL: the tests that need its server are left out."
 }
 
+want_pooler() {
+  [ -x /usr/sbin/pgbouncer ] || command -v pgbouncer >/dev/null 2>&1 && return
+  if command -v apt-get >/dev/null 2>&1 || command -v brew >/dev/null 2>&1; then
+    (install_package pgbouncer pgbouncer) && return
+  fi
+  say "Going on without PgBouncer: the tests that need it are left out."
+}
+
 which_peers() {
   local found=()
   has_library rocksdb rocksdb/c.h rocksdb && found+=(rocksdb)
@@ -118,7 +126,10 @@ need lmdb lmdb.h lmdb liblmdb-dev lmdb
 for wanted in "$@"; do
   case $wanted in
     --bench) need sqlite3 sqlite3.h sqlite3 libsqlite3-dev sqlite ;;
-    --postgres) want_postgres ;;
+    --postgres)
+      want_postgres
+      want_pooler
+      ;;
     --peers)
       want rocksdb rocksdb/c.h rocksdb librocksdb-dev rocksdb
       want leveldb leveldb/c.h leveldb libleveldb-dev leveldb

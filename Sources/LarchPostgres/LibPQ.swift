@@ -38,6 +38,7 @@ struct LibPQ: @unchecked Sendable {
   let status: @convention(c) (Connection) -> CInt
   let socket: @convention(c) (Connection) -> CInt
   let serverVersion: @convention(c) (Connection) -> CInt
+  let backendPID: @convention(c) (Connection) -> CInt
   let errorMessage: @convention(c) (Connection) -> Text?
   let pass: @convention(c) (Connection) -> Text?
   let needsPassword: @convention(c) (Connection) -> CInt
@@ -167,6 +168,7 @@ extension LibPQ {
     status = try loader.function("PQstatus")
     socket = try loader.function("PQsocket")
     serverVersion = try loader.function("PQserverVersion")
+    backendPID = try loader.function("PQbackendPID")
     errorMessage = try loader.function("PQerrorMessage")
     pass = try loader.function("PQpass")
     needsPassword = try loader.function("PQconnectionNeedsPassword")

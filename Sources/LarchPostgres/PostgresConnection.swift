@@ -19,6 +19,8 @@ package final class PostgresConnection: CustomReflectable {
   /// Whether a transaction was begun and has not ended: then nobody else may have the connection.
   var isInTransaction = false
   private var hasSentAhead = false
+  /// Whether each transaction gets another connection to the server, of which there may be few.
+  private(set) var isPooled = false
 
   /// Connects to the first server that takes writes.
   init(
@@ -152,6 +154,9 @@ extension PostgresConnection {
       throw error
     }
   }
+
+  /// Notes whether the process that answers is the one that was connected to.
+  func note(serverProcess pid: Int) { isPooled = pid != Int(pq.backendPID(handle)) }
 
   /// Runs several statements, separated by semicolons and without parameters, in one round trip.
   package func script(_ statements: String) throws(PostgresFailure) {

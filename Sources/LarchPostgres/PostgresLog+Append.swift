@@ -25,6 +25,13 @@ extension PostgresLog {
       .text(store), .int(Int64(first.place.position - 1)), .bytes(first.before.bytes),
     ]
     var calls = mayBeThere ? 1 : 0
+    if batches.count == 1 {
+      let isDone = inTurn { connection in
+        calls += 1
+        return try appendFirst(batches[0], before, connection)
+      }
+      if let isDone { return try isDone || calls > 1 && isSafelyThere(last.place) }
+    }
     for _ in 0..<Self.attempts {
       do {
         if try appendOnce(batches, before, &calls) { return true }

@@ -201,7 +201,11 @@ extension PostgresLog {
   /// A server that acknowledges what it may lose is no place for the only copy of a commit.
   private func check(_ connection: PostgresConnection) throws(PostgresFailure) {
     let rows = try connection.run(
-      "SELECT current_setting('synchronous_commit'), current_setting('synchronous_standby_names')")
+      """
+      SELECT current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
+        pg_backend_pid()::bigint
+      """)
+    connection.note(serverProcess: try rows.int(0, 2))
     let commit = try rows.text(0, 0)
     let risk = address.failoverRisk(commit: commit, standbys: try rows.text(0, 1))
     pool.note(failoverRisk: risk)

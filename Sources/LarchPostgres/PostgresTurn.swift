@@ -4,7 +4,8 @@ package import Larch
 ///
 /// Commits are made on the other connections, so a turn that the server ends harms nothing, and the
 /// statement of a commit is the same with a turn and without. The transaction, and not the session, holds the
-/// lock, since a pooler gives each transaction another session.
+/// lock, since a pooler gives each transaction another session. Behind a pooler those that wait may have all
+/// connections, so there the commit is made in the transaction of the turn.
 ///
 /// Unchecked, since `PostgresLog` guards it.
 struct PostgresTurn: @unchecked Sendable {
@@ -27,6 +28,35 @@ extension PostgresLog {
       throw failure.error(of: name)
     }
     return try tail(after: place, limit: limit)
+  }
+
+  /// Calls with the connection of the turn, if it is one of a pooler, and commits the turn's transaction. Otherwise,
+  /// and where the connection has gone, the turn ends without it.
+  ///
+  /// - Returns: what the body returns; nil if it was not called, or its outcome is not known.
+  func inTurn(_ body: (PostgresConnection) throws -> Bool) -> Bool? {
+    guard let held = releasedTurn() else { return nil }
+    defer { pool.freeTurn() }
+    let before = held.trips
+    defer { count(held.trips - before) }
+    do {
+      let result = try body(held)
+      try held.commit()
+      pool.giveBack(held)
+      return result
+    } catch {
+      // The plain call tells, on another connection.
+      return nil
+    }
+  }
+
+  /// The connection of the turn, if it is one of a pooler; the turn is the caller's to end.
+  private func releasedTurn() -> PostgresConnection? {
+    turn.withLock { turn in
+      guard let held = turn.connection, held.isPooled else { return nil }
+      turn.connection = nil
+      return held
+    }
   }
 
   /// Lets the next one have the turn. Nobody waits for the answer; whoever uses the connection next reads it.
