@@ -14,7 +14,7 @@ extension TextQuery {
   ///
   /// Curly quotes and « » are quotes too, since keyboards type them. A quote that is not closed ends with the
   /// text. `OR` without a word on both sides is the word `or`; at the end of a text that is still being typed
-  /// it is passed over, since a word follows.
+  /// it is passed over, since a word is still to come.
   ///
   /// - Parameters:
   ///   - typed: the text of a search field.
@@ -145,8 +145,6 @@ private struct TypedQuery {
     var all: [TextQuery.Node] = []
     /// Whether the next term is one more choice for the last node.
     var joins = false
-    /// A text may exclude the same word a thousand times, and each time costs a search.
-    var excluded: Set<TextQuery.Node> = []
     for (place, term) in terms.enumerated() {
       if term.isOr, !joins, place > 0, place + 1 < terms.count, !all.isEmpty,
         node(of: terms[place - 1], isLast: false) != nil,
@@ -163,11 +161,14 @@ private struct TypedQuery {
         } else {
           all.append(.any([other, node]))
         }
-      } else if !term.isExcluded || excluded.insert(node).inserted {
+      } else {
         all.append(node)
       }
       joins = false
     }
+    // A text may exclude the same word a thousand times, and each time costs a search.
+    var excluded: Set<TextQuery.Node> = []
+    all.removeAll { if case .not = $0 { !excluded.insert($0).inserted } else { false } }
     return TextQuery.Node.all(all).simplified
   }
 

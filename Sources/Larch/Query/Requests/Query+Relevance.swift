@@ -27,7 +27,7 @@ extension Query {
     sortedByRelevance(weights: weights)
   }
 
-  /// The same with weights that are made by code.
+  /// The same with computed weights.
   public func sortedByRelevance(weights: [Double]) -> Query {
     sorted(by: .relevance(weights), first: true)
   }
@@ -36,7 +36,7 @@ extension Query {
   /// `sortedByRelevance`.
   public func thenByRelevance(weights: Double...) -> Query { thenByRelevance(weights: weights) }
 
-  /// The same with weights that are made by code.
+  /// The same with computed weights.
   public func thenByRelevance(weights: [Double]) -> Query {
     sorted(by: .relevance(weights), first: false)
   }
@@ -54,7 +54,7 @@ extension Selection {
     sortedByRelevance(weights: weights)
   }
 
-  /// The same with weights that are made by code.
+  /// The same with computed weights.
   public func sortedByRelevance(weights: [Double]) -> Selection {
     with { $0.sorted(by: .relevance(weights), first: true) }
   }
@@ -62,7 +62,7 @@ extension Selection {
   /// Sorts records that are equal in the order so far by how well they match.
   public func thenByRelevance(weights: Double...) -> Selection { thenByRelevance(weights: weights) }
 
-  /// The same with weights that are made by code.
+  /// The same with computed weights.
   public func thenByRelevance(weights: [Double]) -> Selection {
     with { $0.sorted(by: .relevance(weights), first: false) }
   }

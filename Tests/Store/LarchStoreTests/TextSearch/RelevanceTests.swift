@@ -27,6 +27,37 @@ import Testing
       .sorted { (scores[$0], pages[$1].id) > (scores[$1], pages[$0].id) }.map { pages[$0].id }
   }
 
+  @Test func manyRecordsOfOneWordAreRankedLikeFew() throws {
+    let store = try Store.temporary(for: Page.self, options: .quick)
+    var random = SeededGenerator(seed: 11)
+    var pages = (0..<6000).map { number in
+      let many = String(repeating: " larch", count: Int.random(in: 1...4, using: &random))
+      let others = String(repeating: " tree", count: Int.random(in: 0...150, using: &random))
+      return Page(
+        id: number, title: number % 3 == 0 ? "larch" : "a b c",
+        body: number % 5 == 0 ? nil : many + others,
+        year: 2000)
+    }
+    _ = try store.save(contentsOf: pages)
+    // Some wait beside the others, and some have gone.
+    for number in stride(from: 5, to: 6000, by: 997) {
+      pages[number].body = "larch and no more"
+      try store.update(pages[number])
+    }
+    for number in stride(from: 5990, to: 0, by: -995) {
+      try store.delete(pages.remove(at: number))
+    }
+    for weights in [[1.0, 1], [4, 1], [0, 3]] {
+      let larch = Self.larch
+      let query = Page.where { larch.matches($0.title, $0.body) }
+        .sortedByRelevance(weights: weights)
+      let expected = ranked(pages, larch, weights)
+      #expect(expected.count > 4500)
+      #expect(try store.ids(query) == expected)
+      #expect(try store.ids(query.limit(20)) == Array(expected.prefix(20)))
+    }
+  }
+
   // MARK: What it needs
 
   @Test func aConditionWithoutWordsIsAnError() throws {

@@ -25,6 +25,7 @@ import Testing
     ("tr*ee *", "\"tr ee\""),
     ("a -… \"\" \"…\"", "a"),
     ("-a b -a c -\"a\" -d", "!a && b && c && !d"),
+    ("-b a -b OR c", "!b && a && (!b || c)"),
     ("", "true"),
     ("…😀", "true"),
   ])
