@@ -14,6 +14,8 @@ package final class MemoryServer: @unchecked Sendable {
     /// The same, of appends alone, and of beginnings alone.
     package var lostAppends = 0.0
     package var lostBegins = 0.0
+    /// The connection ends while a state is sent.
+    package var brokenBegins = 0.0
     /// An append happens twice, as when a reply was lost and something sent it again.
     package var doubled = 0.0
     /// The call waits for up to two milliseconds.
@@ -122,6 +124,12 @@ package final class MemoryServer: @unchecked Sendable {
     return result
   }
 
+  fileprivate func breakBegin() throws {
+    if changed.withLock({ happens(faults.brokenBegins) }) {
+      throw unavailable("The connection ended.")
+    }
+  }
+
   fileprivate func loseReplyOfBegin() throws {
     if changed.withLock({ happens(faults.lostBegins) }) {
       throw unavailable("The reply of the server was lost.")
@@ -178,6 +186,7 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
     let state = MemoryState()
     try fill(state)
     if server.stateDelay > 0 { Thread.sleep(forTimeInterval: server.stateDelay) }
+    try server.breakBegin()
     let isDone = try call { log in
       if let log, log.newest == place, log.folded == place { return true }
       guard log?.newest == expected else { return false }

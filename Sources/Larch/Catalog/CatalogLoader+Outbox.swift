@@ -4,8 +4,10 @@ extension LMDBEnvironment {
   ///
   /// - Throws: `.readOnly`, `.notAStore`, and what a write throws.
   /// - Complexity: one small write.
-  package func beginOutbox(role: OutboxRole, identity: [UInt8]? = nil, place: LogPlace) throws {
-    try makeOutbox(role: role, identity: identity, place: place) {
+  package func beginOutbox(
+    role: OutboxRole, identity: [UInt8]? = nil, place: LogPlace, isOwnPlace: Bool = false
+  ) throws {
+    try makeOutbox(role: role, identity: identity, place: place, isOwnPlace: isOwnPlace) {
       try setFormat(hasOutbox: true, in: $0)
     }
   }

@@ -128,13 +128,66 @@ struct MirrorTests {
       try store.saveAll([Shop(name: "a")])
       if startsOver {
         try await store.mirror?.settled()
-        server.set(faults)
+        server.isUnreachable = true
+        try store.saveAll([Shop(name: "c")])
         try store.mirror?.startOver()
+        server.set(faults)
+        server.isUnreachable = false
       }
       try store.saveAll([Shop(name: "b")])
       try await store.mirror?.settled()
       #expect(copies.withLock { $0 } == (startsOver ? 2 : 1))
       #expect(try store.environment.outboxHeader()?.needsFirstCopy == false)
+      #expect(try MemoryLog(server).everything() == store.everyPair())
+    }
+  }
+
+  @Test("`startOver` sends the store again where sending it broke", .timeLimit(.minutes(5)))
+  func brokenCopy() async throws {
+    let server = MemoryServer()
+    let copies = Locked(0)
+    let options = Store.Options.quick.with { options in
+      options.log = { if $0.event == .mirrorCopying { copies.withLock { $0 += 1 } } }
+    }
+    try await withMirrored(server, options: options) { store, _ in
+      try store.saveAll([Shop(name: "a")])
+      try await store.mirror?.settled()
+      var faults = MemoryServer.Faults()
+      faults.brokenBegins = 1
+      server.set(faults)
+      // The log ends where the new state begins, so its place says nothing.
+      try store.mirror?.startOver()
+      while copies.withLock({ $0 }) < 4 { try await Task.sleep(for: .milliseconds(5)) }
+      server.set(MemoryServer.Faults())
+      try await store.mirror?.settled()
+      #expect(try MemoryLog(server).everything() == store.everyPair())
+    }
+  }
+
+  @Test("A first copy whose reply is lost is known after a long outage", .timeLimit(.minutes(5)))
+  func lostReplyAndOutage() async throws {
+    let server = MemoryServer()
+    var faults = MemoryServer.Faults()
+    faults.lostBegins = 1
+    server.set(faults)
+    try await withMirrored(server) { store, _ in
+      while try MemoryLog(server).head() == nil { try await Task.sleep(for: .milliseconds(1)) }
+      server.isUnreachable = true
+      store.environment.outbox.limit = 1000
+      func fillOutbox() throws {
+        var shop = Shop(name: "a")
+        try store.save(&shop)
+        // More waits than half of the file has.
+        for number in 0..<1000 where try store.environment.outboxHeader()?.isPaused == false {
+          shop.name = "\(number)" + String(repeating: "a", count: 12_000)
+          try store.update(&shop)
+        }
+      }
+      try fillOutbox()
+      #expect(try store.environment.outboxHeader()?.isPaused == true)
+      server.set(MemoryServer.Faults())
+      server.isUnreachable = false
+      try await store.mirror?.settled()
       #expect(try MemoryLog(server).everything() == store.everyPair())
     }
   }

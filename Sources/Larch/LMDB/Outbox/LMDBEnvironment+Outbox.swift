@@ -130,9 +130,10 @@ extension LMDBEnvironment {
   /// - Parameters:
   ///   - identity: which store it is; nil keeps the number that the file has, or makes a new one.
   ///   - place: the commit at which the store is.
+  ///   - isOwnPlace: whether this writer has made the place, so that it must know it again.
   ///   - alongside: what else the write changes, if the outbox is begun.
   package func makeOutbox(
-    role: OutboxRole, identity: [UInt8]?, place: LogPlace,
+    role: OutboxRole, identity: [UInt8]?, place: LogPlace, isOwnPlace: Bool = false,
     alongside: (LMDBTransaction) throws -> Void = { _ in }
   ) throws {
     try changeOutbox(needsHeader: false, creates: true) { header, tree, transaction, write in
@@ -143,6 +144,7 @@ extension LMDBEnvironment {
       try tree.empty(by: write)
       header = OutboxHeader(
         role: role, identity: identity ?? OutboxHeader.newIdentity(), place: place)
+      if isOwnPlace { header?.random = place.token.random }
       try alongside(transaction)
     }
   }

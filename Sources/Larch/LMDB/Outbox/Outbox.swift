@@ -245,16 +245,20 @@ extension LMDBEnvironment {
 }
 
 extension OutboxHeader {
-  /// Moves to the place of a commit that is not recorded.
-  mutating func moveUnrecorded() {
-    place = LogEntry(after: place, random: .random(in: 1 ... .max), changes: []).place
+  /// Moves to the place of a commit that is not recorded. It is one of this writer, which knows it again.
+  mutating func moveUnrecorded() { moveUnrecorded(random) }
+
+  private mutating func moveUnrecorded(_ random: UInt64) {
+    // In place of the changes, so that another commit has another token.
+    let number = withUnsafeBytes(of: UInt64.random(in: 0 ... .max)) { [UInt8]($0) }
+    place = LogEntry(after: place, random: random, changes: number).place
     shipped = place
     needsFirstCopy = true
   }
 
   /// Takes the place after a restoration, which what the server has does not lead to.
   mutating func moveToRestored() {
-    moveUnrecorded()
+    moveUnrecorded(.random(in: 1 ... .max))
     restart(isPaused: false)
     isRestored = true
   }

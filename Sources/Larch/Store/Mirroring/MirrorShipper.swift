@@ -290,6 +290,7 @@ extension MirrorShipper {
       // outbox began, or a later one of this writer.
       let isOurs = { (place: LogPlace) in
         place.token.random == header.random || place == header.place || place == header.shipped
+          || self.maybeBegun.contains(place)
       }
       guard newest.map(isOurs) ?? true else { throw foreign(header) }
       try copy(to: log, expecting: newest)
@@ -359,9 +360,14 @@ extension MirrorShipper {
       try environment.restartOutbox()
     }
     if let expected, maybeBegun.contains(expected) {
-      // It arrived. Sent again, it might again take longer than a reply is waited for.
-      try log.confirm()
-      return try noteCopied(at: expected)
+      let shipped = try environment.outboxHeader()?.shipped
+      if expected == shipped || expected.position > shipped?.position ?? .max {
+        // It arrived. Sent again, it might again take longer than a reply is waited for.
+        try log.confirm()
+        return try noteCopied(at: expected)
+      }
+      // Another program has begun the outbox again.
+      maybeBegun = []
     }
     try environment.withPairs { header, copyPairs in
       guard let header, !header.isPaused else { return }
@@ -377,7 +383,8 @@ extension MirrorShipper {
           try copyPairs(CountedPairs(into: writer) { try self.note(copied: $0) })
         }
       } catch {
-        if !error.hadNoEffect { maybeBegun.append(header.place) }
+        // At the place where the log ended, nobody can say whether it is the new state.
+        if !error.hadNoEffect, header.place != expected { maybeBegun.append(header.place) }
         throw error
       }
       guard isDone else { return known = nil }

@@ -97,7 +97,7 @@ extension Store {
   private func beginOutbox() throws {
     // A place that no other store begins at.
     let first = LogEntry(after: .start, random: .random(in: 1 ... .max), changes: []).place
-    try environment.beginOutbox(role: .writer, place: first)
+    try environment.beginOutbox(role: .writer, place: first, isOwnPlace: true)
   }
 }
 
