@@ -19,7 +19,7 @@ package final class PostgresConnection: CustomReflectable {
   /// Whether a transaction was begun and has not ended: then nobody else may have the connection.
   var isInTransaction = false
   private var hasSentAhead = false
-  /// Whether each transaction gets another connection to the server, of which there may be few.
+  /// Whether a pooler is between, which may have few connections to the server.
   private(set) var isPooled = false
 
   /// Connects to the first server that takes writes.
@@ -194,7 +194,7 @@ extension PostgresConnection {
   /// Deletes the rows of a table that a query names by their `ctid`, inside of a transaction. While one statement
   /// deleted millions of rows, the server would be silent for longer than the program waits.
   ///
-  /// - Complexity: two round trips for each 10,000 rows.
+  /// - Complexity: two round trips for each 10,000 rows, and two.
   func deleteInSteps(
     from table: String, _ query: String, _ parameters: [PostgresValue] = []
   ) throws(PostgresFailure) {
@@ -206,6 +206,7 @@ extension PostgresConnection {
       var places: [String] = []
       for row in 0..<rows.count { places.append(try rows.text(row, 0)) }
       try run("DELETE FROM \(table) WHERE ctid = ANY ($1::tid[])", [.texts(places)])
+      if rows.count < 10_000 { break }
     }
     try script("CLOSE gone")
   }

@@ -100,8 +100,7 @@ package struct PostgresFailure: Error, CustomStringConvertible {
           ? "The PostgreSQL server did not answer in time. Try again later."
           : "The PostgreSQL server did not answer in time. Whether it did what it was asked is unknown; the same call again tells."
       )
-    case .closed:
-      return LarchError(.closed, "The log was closed.") { $0.path = log }
+    case .closed: return error(.closed, "The log was closed.")
     case .noPassword:
       return error(
         .serverRefused,

@@ -25,13 +25,8 @@ extension PostgresLog {
       .text(store), .int(Int64(first.place.position - 1)), .bytes(first.before.bytes),
     ]
     var calls = mayBeThere ? 1 : 0
-    if batches.count == 1 {
-      let isDone = inTurn { connection in
-        calls += 1
-        return try appendFirst(batches[0], before, connection)
-      }
-      if let isDone { return try isDone || calls > 1 && isSafelyThere(last.place) }
-    }
+    let isDone = inTurn(&calls) { try append(batches, before, $0) }
+    if let isDone { return try isDone || calls > 1 && isSafelyThere(last.place) }
     for _ in 0..<Self.attempts {
       do {
         if try appendOnce(batches, before, &calls) { return true }
@@ -87,12 +82,17 @@ extension PostgresLog {
       }
     }
     calls += 1
-    let isDone = try transaction(.changing) { connection -> Bool? in
-      guard try appendFirst(batches[0], before, connection) else { return nil }
-      for batch in batches.dropFirst() { try appendRest(batch, connection) }
-      return true
-    }
+    let isDone = try transaction(.changing) { try append(batches, before, $0) ? true : nil }
     return isDone == true
+  }
+
+  /// Appends inside of a transaction.
+  private func append(
+    _ batches: [Batch], _ before: [PostgresValue], _ connection: PostgresConnection
+  ) throws -> Bool {
+    guard try appendFirst(batches[0], before, connection) else { return false }
+    for batch in batches.dropFirst() { try appendRest(batch, connection) }
+    return true
   }
 
   private static let attempts = 5

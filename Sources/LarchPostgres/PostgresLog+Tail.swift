@@ -6,6 +6,7 @@ extension PostgresLog {
 
   package func tail(after place: LogPlace, limit: Int) throws -> LogTail {
     guard place.position < Self.positionLimit else { return .diverged }
+    endTurnIfPooled()
     return try call { connection in
       let rows = try connection.runOnTables(
         tailStatement(.parameters),

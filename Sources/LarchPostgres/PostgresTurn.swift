@@ -30,17 +30,18 @@ extension PostgresLog {
     return try tail(after: place, limit: limit)
   }
 
-  /// Calls with the connection of the turn, if it is one of a pooler, and commits the turn's transaction. Otherwise,
-  /// and where the connection has gone, the turn ends without it.
+  /// Calls with the connection of the turn, if it is one of a pooler, and commits the turn's transaction.
   ///
-  /// - Returns: what the body returns; nil if it was not called, or its outcome is not known.
-  func inTurn(_ body: (PostgresConnection) throws -> Bool) -> Bool? {
+  /// - Parameter calls: counts a commit that was sent.
+  /// - Returns: what the body returns; nil if it was not called or failed, or if the outcome is not known.
+  func inTurn(_ calls: inout Int, _ body: (PostgresConnection) throws -> Bool) -> Bool? {
     guard let held = releasedTurn() else { return nil }
     defer { pool.freeTurn() }
     let before = held.trips
     defer { count(held.trips - before) }
     do {
       let result = try body(held)
+      calls += 1
       try held.commit()
       pool.giveBack(held)
       return result
@@ -58,6 +59,9 @@ extension PostgresLog {
       return held
     }
   }
+
+  /// Ends a turn behind a pooler before a call that needs another connection.
+  func endTurnIfPooled() { if turn.withLock({ $0.connection?.isPooled == true }) { endTurn() } }
 
   /// Lets the next one have the turn. Nobody waits for the answer; whoever uses the connection next reads it.
   package func endTurn() {
@@ -95,7 +99,7 @@ extension PostgresLog {
     }
   }
 
-  /// Milliseconds for which a turn is waited for. Half of the caller's time is left for what needs no turn.
+  /// Milliseconds for which the server waits for the lock of a turn. Half of the caller's time is left for what needs no turn.
   private var turnPatience: Int {
     let left = wake.earlier(.infinity) - PostgresWake.now
     return max(1, Int(min(Double(lockPatience), left * 500)))

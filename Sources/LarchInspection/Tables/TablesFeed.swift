@@ -49,7 +49,6 @@ package final class TablesFeed {
     } catch {
       // It may be that the tables were not set.
       known = nil
-      if !error.hadNoEffect { isUncertain = true }
       throw error
     }
   }
@@ -78,7 +77,7 @@ package final class TablesFeed {
     var found = known
     let isDone = try store.inspect { inspector in
       if mayDiffer { found = try inspector.recordTables() }
-      return try tables.update(from: place, to: last) { writer in
+      return try update(from: place, to: last) { writer in
         rows = 0
         if let found, found != known { try writer.set(found) }
         for collection in inspector.collections {
@@ -147,7 +146,7 @@ package final class TablesFeed {
         ) { $0.path = store.path }
       }
       found = try inspector.recordTables()
-      return try tables.update(from: old, to: place) { writer in
+      return try update(from: old, to: place) { writer in
         rows = 0
         try writer.set(found)
         for collection in inspector.collections {
@@ -177,6 +176,15 @@ package final class TablesFeed {
     }
     if !batch.isEmpty { try writer.upsert(batch, into: number) }
     return rows + batch.count
+  }
+
+  private func update(
+    from old: LogPlace?, to place: LogPlace, _ body: (any RecordTableWriter) throws -> Void
+  ) throws -> Bool {
+    do { return try tables.update(from: old, to: place, body) } catch {
+      if !error.hadNoEffect { isUncertain = true }
+      throw error
+    }
   }
 
   private func overtaken() -> Step {

@@ -7,7 +7,8 @@ import Testing
 
 /// PgBouncer, which gives each transaction another connection to the server.
 private let pooler: String? = [
-  "/usr/sbin/pgbouncer", "/opt/homebrew/bin/pgbouncer", "/usr/local/bin/pgbouncer",
+  "/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/opt/homebrew/bin/pgbouncer",
+  "/usr/local/bin/pgbouncer",
 ]
 .first { FileManager.default.isExecutableFile(atPath: $0) }
 
@@ -86,13 +87,15 @@ struct PoolerTests {
       let appended = Locked<Set<LogPlace>>([])
       onThreads(8) { number in
         var place = LogPlace.start
-        for _ in 0..<10 {
+        for round in 0..<10 {
           // Where the machine is busy, a turn may be lost.
           guard
-            case .entries(let others)? = try? logs[number].takeTurn(after: place, limit: 1 << 20)
+            case .entries(let others)? = try? logs[number].takeTurn(after: place, limit: 1 << 28)
           else { continue }
           place = others.last?.place ?? place
-          let next = entry(after: place)
+          // One is so large that several statements carry it, in the same transaction.
+          let isLarge = number == 0 && round == 5
+          let next = entry(after: place, size: isLarge ? 9 << 20 : 20)
           guard (try? logs[number].append([next])) == true else { continue }
           place = next.place
           appended.withLock { _ = $0.insert(next.place) }
