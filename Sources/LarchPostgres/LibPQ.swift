@@ -39,6 +39,7 @@ struct LibPQ: @unchecked Sendable {
   let socket: @convention(c) (Connection) -> CInt
   let serverVersion: @convention(c) (Connection) -> CInt
   let backendPID: @convention(c) (Connection) -> CInt
+  let sslInUse: @convention(c) (Connection) -> CInt
   let errorMessage: @convention(c) (Connection) -> Text?
   let pass: @convention(c) (Connection) -> Text?
   let needsPassword: @convention(c) (Connection) -> CInt
@@ -169,6 +170,7 @@ extension LibPQ {
     socket = try loader.function("PQsocket")
     serverVersion = try loader.function("PQserverVersion")
     backendPID = try loader.function("PQbackendPID")
+    sslInUse = try loader.function("PQsslInUse")
     errorMessage = try loader.function("PQerrorMessage")
     pass = try loader.function("PQpass")
     needsPassword = try loader.function("PQconnectionNeedsPassword")

@@ -275,12 +275,19 @@ extension PostgresConnection {
     }
   }
 
+  private var isEncrypted: Bool { pq.sslInUse(handle) == 1 }
+
   /// Waits until the server has sent something, and reads it.
-  func receive() throws(PostgresFailure) {
+  func receive(isCopying: Bool = false) throws(PostgresFailure) {
     if try wake.wait(pq.socket(handle), for: Int32(POLLIN), until: deadline) == 0 {
       throw timedOut()
     }
     if pq.consumeInput(handle) == 0 { throw lost() }
+    // libpq may have had no room for all of an encrypted record, and then nothing tells that the rest is there.
+    // A record of 16 KiB has no third part.
+    if isEncrypted, isCopying || pq.isBusy(handle) == 1, pq.consumeInput(handle) == 0 {
+      throw lost()
+    }
   }
 
   private func timedOut() -> PostgresFailure {
@@ -351,7 +358,7 @@ extension PostgresConnection {
       var bytes: UnsafeMutablePointer<CChar>?
       let size = pq.getCopyData(handle, &bytes, 1)
       switch size {
-      case 0: try receive()
+      case 0: try receive(isCopying: true)
       case -1:
         _ = try rows()
         return false
