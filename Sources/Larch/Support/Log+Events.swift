@@ -78,8 +78,6 @@ extension LogMessage.Event {
   public static let outboxDropped = Self(rawValue: "outbox_dropped")
   /// A backup of the store was made.
   public static let backedUp = Self(rawValue: "backed_up")
-  /// A store was restored from a backup.
-  public static let restored = Self(rawValue: "restored")
 
   // Logs on servers
   /// A copy of the store that a log is of was made.

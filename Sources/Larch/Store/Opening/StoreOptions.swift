@@ -27,9 +27,10 @@ extension Store {
     /// What a commit waits for; `.durable` by default. A write can use another durability,
     /// ``Store/WriteDurability``.
     public var durability = Durability.durable
-    /// Opens the file without ever writing; it must exist. A user without write permission can open
+    /// Opens the file for reading only; it must exist. A user without write permission can open
     /// it only while nobody has it open for writing; then nobody can open it for writing until it
-    /// is closed.
+    /// is closed. Where a process that logged its commits was killed, the opening first brings them
+    /// into the file, which needs that permission.
     public var isReadOnly = false
     /// Creates the file if it does not exist; true by default.
     public var createsFile = true
