@@ -25,7 +25,7 @@ extension KeyValue: CustomStringConvertible {
     case .unsigned(let value): String(value)
     case .float(let value): String(describing: value)
     case .double(let value): String(describing: value)
-    case .date(let value): ISODate.text(value) ?? "date(\(value))"
+    case .date(let value): "date(\(value))"
     case .string(let value), .url(let value): Self.quoted(value)
     case .data(let value): "0x" + Self.hexadecimal(value)
     case .uuid(let value): Self.uuidText(value)

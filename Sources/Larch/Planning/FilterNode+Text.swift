@@ -164,6 +164,7 @@ enum PlanText {
       return bytes.count > lengthLimit / 2
         ? KeyValue.data([UInt8](bytes.prefix(lengthLimit / 2))).description + "…"
         : value.description
+    case .date(let seconds): return ISODate.text(seconds) ?? value.description
     default: return value.description
     }
   }
