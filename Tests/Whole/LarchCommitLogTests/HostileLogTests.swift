@@ -145,6 +145,22 @@ struct HostileLogTests {
   // MARK: Records made on purpose
 
   /// The checksum protects from accidents only: whoever can write the file can make it right.
+  @Test("A file that is no store, with something beside it that has the name of a log")
+  func noStore() throws {
+    let directory = try CrashDirectory()
+    for text in ["notes", String(repeating: "notes\n", count: 10_000)] {
+      for log in ["", "notes too", String(repeating: "notes\n", count: 10_000)] {
+        try text.write(toFile: directory.store, atomically: false, encoding: .utf8)
+        try log.write(toFile: directory.store + "-log", atomically: false, encoding: .utf8)
+        let error = caught { try Store(at: directory.store).close() }
+        #expect(
+          error?.code == .notAStore, "\(text.count), \(log.count): \(String(describing: error))")
+        #expect(try String(contentsOfFile: directory.store, encoding: .utf8) == text)
+        #expect(try String(contentsOfFile: directory.store + "-log", encoding: .utf8) == log)
+      }
+    }
+  }
+
   @Test("Records with a right checksum and anything in them")
   func madeRecords() throws {
     var outcomes: [String: Int] = [:]

@@ -51,7 +51,8 @@ struct LogSettling {
     } else if let found = try LogMark.pageSize(descriptor) {
       pageSize = found
     } else {
-      return
+      // The log stays: without its header nobody can tell whose it is.
+      throw LMDBError(MDB_INVALID, "read the first page")
     }
     let mark = LogMark(descriptor: descriptor, pageSize: pageSize)
     guard let header, try mark.identity() == header.identity else {
