@@ -10,6 +10,8 @@ struct IndexKeys: ~Copyable {
   private var plan: KeyPlan?
   private var planOwner: ObjectIdentifier?
   private var plans: [ObjectIdentifier: KeyPlan] = [:]
+  /// Those of the plans, so that no later one has their address.
+  private var collections: [CollectionHandle] = []
   /// The indexes, by number, for which the bytes of the last record were not enough; if decoding it
   /// failed, those without any keys.
   private(set) var undecided: UInt64 = 0
@@ -82,8 +84,14 @@ struct IndexKeys: ~Copyable {
   @inline(never)
   private mutating func choosePlan(for collection: CollectionHandle) -> KeyPlan {
     let owner = ObjectIdentifier(collection)
-    let chosen = plans[owner] ?? KeyPlan(collection)
-    plans[owner] = chosen
+    let chosen: KeyPlan
+    if let known = plans[owner] {
+      chosen = known
+    } else {
+      chosen = KeyPlan(collection)
+      plans[owner] = chosen
+      collections.append(collection)
+    }
     planOwner = owner
     plan = chosen
     return chosen

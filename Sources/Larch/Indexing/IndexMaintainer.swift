@@ -206,8 +206,7 @@ package final class IndexMaintainer {
   /// Writes the pending entries of one index or list, which is about to be read.
   func flush(_ database: LMDBDatabase) throws {
     guard let pending = existingPendingIndex(database), !pending.isEmpty else {
-      if try searches.flush(database) { writes += 1 }
-      return
+      return try searches.flush(database)
     }
     try pending.flush(in: try context.transaction())
     writes += 1
@@ -226,6 +225,7 @@ package final class IndexMaintainer {
     fileprivate let pendingSize: Int
     fileprivate let words: [UInt32: PendingEntries.Mark]
     fileprivate let wordsSize: Int
+    fileprivate let merges: Int
     fileprivate let writes: Int
   }
 
@@ -234,12 +234,12 @@ package final class IndexMaintainer {
     if max(pendingSize, searches.size) > IndexMaintainer.pendingLimit / 2 { try flush() }
     return Mark(
       entries: pending.map { $0?.mark }, pendingSize: pendingSize, words: searches.mark(),
-      wordsSize: searches.size, writes: writes)
+      wordsSize: searches.size, merges: searches.merges, writes: writes)
   }
 
   /// Discards the entries since the mark; false if some of them were written, and stay.
   func rewind(to mark: Mark) -> Bool {
-    guard writes == mark.writes else { return false }
+    guard writes == mark.writes, searches.merges == mark.merges else { return false }
     for (place, index) in pending.enumerated() {
       index?.rewind(to: place < mark.entries.count ? mark.entries[place] : nil)
     }

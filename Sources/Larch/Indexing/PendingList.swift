@@ -45,6 +45,7 @@ final class PendingList {
     _ body: (_ number: UInt64, _ bytes: UnsafeRawBufferPointer, _ sweep: [UInt8]) throws -> Void
   ) throws {
     var sweep: [UInt8] = []
+    var last: UInt64?
     var cursor = try LMDBCursor(tree.index.database, in: tree.transaction)
     var entry = try withUnsafeBytes(of: SearchKey.pending) { try cursor.seek(atOrAfter: $0) }
     while let here = entry, here.key[0] == SearchKey.pending {
@@ -53,9 +54,10 @@ final class PendingList {
         sweep = [UInt8](here.value)
       } else {
         let rest = UnsafeRawBufferPointer(rebasing: here.key.dropFirst())
-        guard let number = SearchKey.number(in: rest, base: tree.base) else {
-          throw SearchBytes.damaged
-        }
+        guard let number = SearchKey.number(in: rest, base: tree.base),
+          last.map({ $0 < number }) ?? true
+        else { throw SearchBytes.damaged }
+        last = number
         try body(number, here.value, sweep)
       }
       entry = try cursor.next()

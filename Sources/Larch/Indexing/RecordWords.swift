@@ -4,7 +4,8 @@
 /// field, is the record decoded.
 final class RecordWords {
   private let coder: RecordCoder
-  private var paths: [ObjectIdentifier: [[FieldPath]]] = [:]
+  /// With the handle, so that no later one has its address.
+  private var paths: [ObjectIdentifier: (CollectionHandle, [[FieldPath]])] = [:]
   private var cutter = WordCutter(.standard)
   private var keepingCutter = WordCutter(.keepingDiacritics)
   /// The number of records of which texts were cut.
@@ -126,7 +127,7 @@ final class RecordWords {
 
   private func paths(of collection: CollectionHandle) -> [[FieldPath]] {
     let owner = ObjectIdentifier(collection)
-    if let known = paths[owner] { return known }
+    if let known = paths[owner] { return known.1 }
     let made = collection.searches.map { index in
       (index.schema.search?.fields ?? []).map { field in
         collection.reading?.path(field.path)
@@ -134,7 +135,7 @@ final class RecordWords {
             field.path, isMissingWhenAbsent: field.mayHaveDefault, optional: field.optionalNames)
       }
     }
-    paths[owner] = made
+    paths[owner] = (collection, made)
     return made
   }
 }

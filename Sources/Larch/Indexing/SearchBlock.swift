@@ -47,6 +47,8 @@ struct SearchBlock: ~Copyable {
   mutating func append(
     first: UInt64, _ value: UnsafeRawBufferPointer, isOfLengths: Bool, _ search: SearchSchema
   ) throws {
+    // Only damaged blocks are not in order.
+    guard numbers.last.map({ $0 < first }) ?? true else { throw SearchBytes.damaged }
     let start = try read.read(first: first, value)
     numbers.append(contentsOf: read.all)
     var reader = SearchBytes(value, at: start)

@@ -107,7 +107,7 @@ final class SearchMaintainer {
   ) throws {
     let index = collection.searches[number]
     list.removeAll()
-    _ = try flush(index.database)
+    try flush(index.database)
     let tree = try SearchTree(index, collection.stored.idKind, in: try context.transaction())
     guard let number = try tree.number(of: id) else { return }
     try tree.forEachPosting { word, other, posting in
@@ -137,11 +137,14 @@ final class SearchMaintainer {
     try words.flush(in: transaction, context.searchLimits)
   }
 
-  /// Merges those of one tree; false if there are none.
-  func flush(_ database: LMDBDatabase) throws -> Bool {
-    guard size > 0, let words = pending[database.handle], !words.isEmpty else { return false }
+  /// How often changes of one tree were merged, so that they cannot be undone.
+  private(set) var merges = 0
+
+  /// Merges those of one tree.
+  func flush(_ database: LMDBDatabase) throws {
+    guard size > 0, let words = pending[database.handle], !words.isEmpty else { return }
+    merges += 1
     try flush(words, in: try context.transaction())
-    return true
   }
 
   func mark() -> [UInt32: PendingEntries.Mark] { size == 0 ? [:] : pending.mapValues(\.mark) }

@@ -143,29 +143,30 @@ private struct TypedQuery {
   /// `OR` joins the terms beside it; all else must be true together.
   func node(_ terms: [TypedTerm]) -> TextQuery.Node {
     var all: [TextQuery.Node] = []
-    /// Whether the next term is one more choice for the last node.
+    /// The choices of the last node.
+    var choices: [TextQuery.Node] = []
+    func endChoices() {
+      if choices.isEmpty { return }
+      all.append(TextQuery.Node.any(choices).simplified)
+      choices = []
+    }
+    /// Whether the next term is one more of them.
     var joins = false
     for (place, term) in terms.enumerated() {
-      if term.isOr, !joins, place > 0, place + 1 < terms.count, !all.isEmpty,
+      if term.isOr, !joins, place > 0, place + 1 < terms.count, !choices.isEmpty,
         node(of: terms[place - 1], isLast: false) != nil,
         node(of: terms[place + 1], isLast: false) != nil
       {
         joins = true
         continue
       }
-      if isUnfinishedOr(place, in: terms), !joins, !all.isEmpty { continue }
+      if isUnfinishedOr(place, in: terms), !joins, !choices.isEmpty { continue }
       guard let node = node(of: term, isLast: place == terms.count - 1) else { continue }
-      if joins, let other = all.popLast() {
-        if case .any(let nodes) = other {
-          all.append(.any(nodes + [node]))
-        } else {
-          all.append(.any([other, node]))
-        }
-      } else {
-        all.append(node)
-      }
+      if !joins { endChoices() }
+      choices.append(node)
       joins = false
     }
+    endChoices()
     // A text may exclude the same word a thousand times, and each time costs a search.
     var excluded: Set<TextQuery.Node> = []
     all.removeAll { if case .not = $0 { !excluded.insert($0).inserted } else { false } }

@@ -74,9 +74,9 @@ final class SearchEvaluator {
     switch node {
     case .phrase(let phrase): return try records(phrase, among: candidates)
     case .any(let nodes):
-      var all: [UInt64] = []
-      for node in nodes { all += try records(node, among: candidates) }
-      return nodes.count == 1 ? all : SearchEvaluator.sorted(all)
+      var all = NumberUnion()
+      for node in nodes { all.add(try records(node, among: candidates)) }
+      return all.finish()
     case .not(let node):
       // The planner uses no search for a query that only excludes.
       guard let candidates else { throw TransactionContext.ended }
@@ -138,6 +138,26 @@ final class SearchEvaluator {
     }
     numbers.removeLast(numbers.count - kept)
     return numbers
+  }
+
+  /// Joins lists in order, of which each may have most numbers of the others: not all are kept until the end.
+  struct NumberUnion {
+    private var numbers: [UInt64] = []
+    /// Where the next list is behind the last number, all is in order.
+    private var isSorted = true
+    private var limit = 1 << 16
+
+    mutating func add(_ more: [UInt64]) {
+      if let last = numbers.last, let first = more.first, first <= last { isSorted = false }
+      if numbers.isEmpty { numbers = more } else { numbers += more }
+      if numbers.count > limit, !isSorted {
+        numbers = finish()
+        isSorted = true
+        limit = max(limit, 2 * numbers.count)
+      }
+    }
+
+    func finish() -> [UInt64] { isSorted ? numbers : SearchEvaluator.sorted(numbers) }
   }
 
   private static func subtract(_ others: [UInt64], from numbers: [UInt64]) -> [UInt64] {

@@ -74,8 +74,9 @@ final class SearchScores {
     } else if node.isBounded {
       made.numbers = try evaluator.records(node, among: nil)
     } else {
-      for word in words { made.numbers += try evaluator.records(.phrase(word), among: nil) }
-      made.numbers = SearchEvaluator.sorted(made.numbers)
+      var all = SearchEvaluator.NumberUnion()
+      for word in words { all.add(try evaluator.records(.phrase(word), among: nil)) }
+      made.numbers = all.finish()
     }
     made.scores = [Double](repeating: 0, count: made.numbers.count)
     if !made.numbers.isEmpty {

@@ -181,16 +181,7 @@ import Testing
     let store = try Store.temporary(for: Shelf.self, Book.self, options: .quick)
     try store.saveAll([Shelf(id: 1, name: "larch"), Shelf(id: 2, name: "pine")])
     try store.saveAll((1...5).map { Book(id: $0, shelfID: 1, title: "larch \($0)") })
-    let records = try store.read { tx throws in
-      try tx.context.collection(of: Book.self).records
-    }
-    try store.environment.write { transaction in
-      try withUnsafeBytes(of: (UInt64(4) ^ 1 << 63).bigEndian) { id in
-        var bytes = try #require(try records.get(id, in: transaction).map { [UInt8]($0) })
-        bytes[bytes.count - 1] ^= 0x55
-        try bytes.withUnsafeBytes { _ = try records.put(id, $0, in: transaction) }
-      }
-    }
+    try damage(4, Book.self, store)
     try store.write { tx in
       var book = Book(id: 9, shelfID: 2, title: "larch again")
       try tx.save(&book)
@@ -205,5 +196,94 @@ import Testing
     #expect(try store.ids(Book.where { tree.matches($0.title) }) == [9])
     let faults = try store.verify().faults
     #expect(!faults.isEmpty && faults.allSatisfy { $0.id == "4" }, "\(faults)")
+  }
+
+  struct Tree: Record {
+    var id: Int
+    static let schema = Schema<Tree> { HasMany(\Leaf.treeID, onDelete: .destroy) }
+  }
+  struct BareLeaf: Record {
+    var id: Int
+    var treeID: Int?
+    var kind: SearchIndexFileTests.OldKind
+    static let collectionName = "Leaf"
+  }
+  struct GrownLeaf: Record {
+    var id: Int
+    var treeID: Int?
+    var kind: SearchIndexFileTests.OldKind
+    var text: String
+    static let collectionName = "Leaf"
+    static let schema = Schema<GrownLeaf> {
+      Search(\.text)
+      Default(\.text, "larch")
+    }
+  }
+  struct Leaf: Record {
+    var id: Int
+    var treeID: Tree.ID?
+    var kind: SearchIndexFileTests.Kind
+    var text: String
+    static let tree = BelongsTo<Leaf, Tree>(\.treeID)
+    static let schema = Schema<Leaf> {
+      tree
+      Search(\.text)
+      Default(\.text, "larch")
+    }
+  }
+
+  /// The words of the third one are found in the index, where those of the first two must be removed for that;
+  /// the fourth one cannot be read.
+  @Test func aDeletionThatFailsBehindAMergeUndoesItsTransaction() throws {
+    try withScratchPath { path in
+      try Store.using(path, BareLeaf.self) { store in
+        try store.saveAll((1...5).map { BareLeaf(id: $0, treeID: 1, kind: $0 == 3 ? .odd : .open) })
+      }
+      try Store.using(path, GrownLeaf.self) { _ in }
+      try Store.using(path, Tree.self, Leaf.self) { store throws in
+        try store.saveAll([Tree(id: 1)])
+        try damage(4, Leaf.self, store)
+        let larch: TextQuery = "larch"
+        let query = Leaf.where { larch.matches($0.text) }
+        #expect(try store.ids(query) == [1, 2, 3, 4, 5])
+        var error: LarchError?
+        let failure = caught {
+          try store.write { tx in error = caught { _ = try tx.delete(Tree.self, 1) } }
+        }
+        #expect(error?.code == .checksumMismatch)
+        #expect(failure != nil, "the deletion cannot be undone by itself")
+        #expect(try store.ids(query) == [1, 2, 3, 4, 5])
+        let faults = try store.verify().faults
+        #expect(faults.allSatisfy { ["3", "4"].contains($0.id) }, "\(faults)")
+      }
+    }
+  }
+
+  @Test func overlappingBlocksAreTold() throws {
+    let store = try Store.temporary(
+      for: Page.self, options: .quick.with { $0.searchLimits = SearchLimits(records: 0) })
+    try store.saveAll((1...10).map { Page(id: $0, title: "larch", body: nil) })
+    // The same block once more, as if it began four records later.
+    try change(store) { database, transaction in
+      let block = try key("larch", 1).withUnsafeBytes {
+        try #require(try database.get($0, in: transaction).map { [UInt8]($0) })
+      }
+      try key("larch", 5).withUnsafeBytes { key in
+        try block.withUnsafeBytes { _ = try database.put(key, $0, in: transaction) }
+      }
+    }
+    #expect(caught { try store.delete(Page.self, 1) }?.code == .corrupted)
+  }
+
+  /// Alters the last byte of a record.
+  private func damage<R: Record>(_ id: Int, _ type: R.Type, _ store: Store) throws {
+    let records = try store.read { tx throws in try tx.context.collection(of: type).records }
+    try store.environment.write { transaction in
+      try withUnsafeBytes(of: (UInt64(id) ^ 1 << 63).bigEndian) { id in
+        var bytes = try #require(try records.get(id, in: transaction).map { [UInt8]($0) })
+        bytes[bytes.count - 1] ^= 0x55
+        try bytes.withUnsafeBytes { _ = try records.put(id, $0, in: transaction) }
+      }
+    }
   }
 }

@@ -197,6 +197,9 @@ import Testing
     let query = TextQuery(String(repeating: "larch ", count: 400_000))
     #expect(query.matches("a larch tree"))
     #expect(!query.matches("a tree"))
+    let either = TextQuery(String(repeating: "larch OR ", count: 200_000) + "pine")
+    #expect(either.matches("a pine tree"))
+    #expect(!either.matches("a tree"))
   }
 
   @Test func snippetsOfRandomTextsAreParts() {
