@@ -60,7 +60,7 @@ extension PostgresLog {
     }
   }
 
-  /// Ends a turn behind a pooler before a call that needs another connection.
+  /// Ends the turn if a pooler is used: the next call needs a second connection, which the pool may not have.
   func endTurnIfPooled() { if turn.withLock({ $0.connection?.isPooled == true }) { endTurn() } }
 
   /// Lets the next one have the turn. Nobody waits for the answer; whoever uses the connection next reads it.

@@ -20,7 +20,7 @@ private final class MemoryTables: RecordTables {
   var failsAfter: Int?
   /// Whether an update happens, but is told as failed.
   var losesReply = false
-  /// Whether an update is told as failed, and happens after the next look.
+  /// Whether an update fails at first, and its rows arrive after the next look.
   var isLate = false
   private var onTheWay: Rows?
 

@@ -143,7 +143,7 @@ final class SearchEvaluator {
   /// Joins lists in order, of which each may have most numbers of the others: not all are kept until the end.
   struct NumberUnion {
     private var numbers: [UInt64] = []
-    /// Where the next list is behind the last number, all is in order.
+    /// Whether the numbers so far are in order, without doubles.
     private var isSorted = true
     private var limit = 1 << 16
 
