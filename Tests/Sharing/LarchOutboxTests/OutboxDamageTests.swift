@@ -21,14 +21,21 @@ struct OutboxDamageTests {
 
   @Test(
     "Each byte of the header is checked, and a write does not pass over damage",
-    arguments: [nil, "postgres://db/larch, store main"])
-  func header(log: String?) throws {
+    arguments: [nil, "postgres://db/larch, store main"], [false, true])
+  func header(log: String?, hasLeft: Bool) throws {
     defer { writer.close() }
     try writer.changeOutbox { header, _, _, _ in header?.log = log }
+    let first = try #require(try writer.outboxHeader()?.place)
+    if hasLeft {
+      try writer.trimOutbox(through: first, isFirstCopy: true)
+      try writer.restartOutbox()
+      try writer.put("after", "1")
+    }
     #expect(try writer.outboxHeader()?.log == log)
+    #expect(try writer.outboxHeader()?.left == (hasLeft ? first : nil))
     let key = [UInt8](repeating: 0, count: 12)
     let whole = try value(of: key)
-    #expect(whole.count == OutboxHeader.size + (log?.utf8.count ?? 0))
+    #expect(whole.count == OutboxHeader.size + (log?.utf8.count ?? 0) + (hasLeft ? 24 : 0))
     for place in whole.indices {
       var bytes = whole
       bytes[place] ^= place % 2 == 0 ? 0x80 : 0x01

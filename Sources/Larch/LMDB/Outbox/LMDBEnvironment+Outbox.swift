@@ -216,6 +216,7 @@ extension LMDBEnvironment {
       header?.random = .random(in: 1 ... .max)
       header?.moveUnrecorded()
       header?.restart(isPaused: false)
+      header?.forgetLeft()
       header?.log = name
     }
   }

@@ -252,8 +252,8 @@ extension OutboxHeader {
     // In place of the changes, so that another commit has another token.
     let number = withUnsafeBytes(of: UInt64.random(in: 0 ... .max)) { [UInt8]($0) }
     place = LogEntry(after: place, random: random, changes: number).place
+    leaveShipped()
     shipped = place
-    needsFirstCopy = true
   }
 
   /// Takes the place after a restoration, which what the server has does not lead to.
@@ -265,9 +265,9 @@ extension OutboxHeader {
 
   /// Says that no entry is kept, and that the server needs all pairs.
   mutating func restart(isPaused: Bool) {
+    leaveShipped()
     shipped = place
     bytes = 0
-    needsFirstCopy = true
     self.isPaused = isPaused
   }
 }

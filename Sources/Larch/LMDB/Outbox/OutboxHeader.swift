@@ -12,8 +12,9 @@ package enum OutboxRole: UInt8, Sendable {
 
 /// The first entry of the outbox: which store it is, and how far it is.
 package struct OutboxHeader: Equatable, Sendable {
-  /// The newest version, which has the name of the log. Without a name, the header has the first one.
-  package static let version: UInt16 = 2
+  /// The newest version, which has a place that the server has while it needs all pairs. Without that the header has
+  /// the version 2, and without the name of a log the first one.
+  package static let version: UInt16 = 3
 
   package var role: OutboxRole
   /// The same number in all copies of a store.
@@ -27,7 +28,12 @@ package struct OutboxHeader: Equatable, Sendable {
   /// The bytes of changes in the entries that are kept.
   package var bytes: UInt64 = 0
   /// Entries are missing that the server does not have: it needs all pairs of the store.
-  package var needsFirstCopy: Bool
+  package var needsFirstCopy: Bool {
+    didSet { if !needsFirstCopy { left = nil } }
+  }
+  /// The newest place that the server was known to have when it began to need all pairs, after which `shipped` says
+  /// nothing of the server; nil if it never had any. The mirror knows its log by it, whoever made the entry there.
+  package private(set) var left: LogPlace?
   /// Commits only move the place, since a copy of all pairs follows anyhow. `restartOutbox()` before that
   /// copy lets them be recorded again.
   package var isPaused = false
@@ -66,7 +72,8 @@ extension OutboxHeader {
   }
 
   /// The bytes of a header without the name of a log.
-  static let size = 2 + 1 + 1 + identitySize + 8 + 2 * (8 + LogToken.size) + 8 + 4
+  static let size = 2 + 1 + 1 + identitySize + 8 + 2 * placeSize + 8 + 4
+  private static let placeSize = 8 + LogToken.size
   /// As much of the name of a log is kept: an address may name many hosts, and each commit writes the header.
   private static let nameLimit = 1000
 
@@ -91,7 +98,7 @@ extension OutboxHeader {
       add(place.position)
       bytes += place.token.bytes
     }
-    add(log == nil ? 1 : Self.version)
+    add(left == nil ? log == nil ? 1 : 2 : Self.version)
     add(role.rawValue)
     add(UInt8((needsFirstCopy ? 1 : 0) | (isPaused ? 2 : 0) | (isRestored ? 4 : 0)))
     bytes += identity
@@ -99,6 +106,7 @@ extension OutboxHeader {
     add(place)
     add(shipped)
     add(self.bytes)
+    if let left { add(left) }
     bytes += name
     var sum = Checksum()
     bytes.withUnsafeBytes { sum.add($0) }
@@ -139,11 +147,27 @@ extension OutboxHeader {
     isRestored = flags & 4 != 0
     guard flags < 8, shipped.position <= newest.position else { return nil }
     guard version > 1 else { return }
-    guard let name = String(validating: take(bytes.count - Self.size), as: UTF8.self) else {
+    if version > 2 {
+      guard needsFirstCopy, bytes.count >= Self.size + Self.placeSize, let left = logPlace() else {
+        return nil
+      }
+      self.left = left
+    }
+    // Four bytes are the checksum.
+    guard let name = String(validating: take(bytes.count - 4 - place), as: UTF8.self) else {
       return nil
     }
-    log = name
+    log = version > 2 && name.isEmpty ? nil : name
   }
+
+  /// Notes that what the server has is no longer what `shipped` says.
+  mutating func leaveShipped() {
+    if !needsFirstCopy { left = shipped }
+    needsFirstCopy = true
+  }
+
+  /// Forgets what another log had.
+  mutating func forgetLeft() { left = nil }
 
   /// The version of a whole header, of whatever version; nil if the bytes are none. All versions begin with
   /// the version and end with the checksum.

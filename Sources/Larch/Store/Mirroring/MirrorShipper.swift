@@ -287,12 +287,16 @@ extension MirrorShipper {
     if newest == nil, !header.isRestored { try checkLoss(header) }
     guard let newest, !header.needsFirstCopy else {
       // A process that was killed after the first copy and before the file said so leaves the place at which the
-      // outbox began, or a later one of this writer.
+      // outbox began, or a later one of this writer. After a long outage the log may also end where it ended then, with an
+      // entry of the store that this one has taken over.
       let isOurs = { (place: LogPlace) in
         place.token.random == header.random || place == header.place || place == header.shipped
-          || self.maybeBegun.contains(place)
+          || place == header.left || self.maybeBegun.contains(place)
       }
-      guard newest.map(isOurs) ?? true else { throw foreign(header) }
+      guard newest.map(isOurs) ?? true else {
+        throw try notOurs(log, after: header.left, header)
+      }
+      if newest != nil, header.role == .superseded { try environment.setOutboxRole(.writer) }
       try copy(to: log, expecting: newest)
       return known
     }
@@ -311,18 +315,28 @@ extension MirrorShipper {
       }
     }
     guard newest.token.random == header.random, newest.position < header.shipped.position else {
-      // Only a log that had what this store has shipped can be continued by another one.
-      switch try log.tail(after: header.shipped, limit: 0) {
-      case .diverged: throw foreign(header)
-      case .cut where header.log != nil && !header.isKnown(in: server.name): throw foreign(header)
-      case .entries, .cut: break
-      }
-      try environment.setOutboxRole(.superseded)
-      throw refused(.superseded)
+      throw try notOurs(log, after: header.shipped, header)
     }
     try checkLoss(header)
     try copy(to: log, expecting: newest)
     return known
+  }
+
+  /// The newest entry of the log is not one of this store.
+  ///
+  /// - Parameter last: the newest place that the log is known to have had.
+  private func notOurs(
+    _ log: any SharedLog, after last: LogPlace?, _ header: OutboxHeader
+  ) throws -> LarchError {
+    // Only a log that had what this store has shipped can be continued by another one.
+    guard let last else { return foreign(header) }
+    switch try log.tail(after: last, limit: 0) {
+    case .diverged: return foreign(header)
+    case .cut where header.log != nil && !header.isKnown(in: server.name): return foreign(header)
+    case .entries, .cut: break
+    }
+    try environment.setOutboxRole(.superseded)
+    return refused(.superseded)
   }
 
   /// The log has another past.
