@@ -10,7 +10,8 @@ extension LogMessage.Event {
   public static let indexBuilt = Self(rawValue: "index_built")
   /// An index is incomplete, because records cannot be decoded.
   public static let indexUnfinished = Self(rawValue: "index_unfinished")
-  /// A file that did not fit the declared types was moved aside (``Store/Options/onMismatch``).
+  /// A file that did not fit the declared types was moved aside (``Store/Options/onMismatch``), or a commit log of
+  /// another store that lay beside a store.
   public static let movedAside = Self(rawValue: "moved_aside")
   /// A migration has run.
   public static let migrated = Self(rawValue: "migrated")

@@ -36,6 +36,7 @@ extension CommitLog {
     }
     adopt(begun)
     start(begun)
+    lastRecorded = begun.header.checkpoint
     state = .inUse
     startThread()
   }
@@ -70,7 +71,7 @@ extension CommitLog {
     let (freed, lastPage) = replaced(by: transaction)
     held += freed
     let limit = max(limits.held / mark.pageSize, lastPage / 10)
-    if pending == nil, held > limit || end > limits.halfSize / 2 { tryCheckpoint() }
+    if pending == nil, held > limit || end > limits.halfSize / 2 { _ = tryCheckpoint() }
     // Space counts more than time.
     while pending != nil, held + heldBefore > 2 * limit { changed.wait(mutex) }
   }
@@ -101,13 +102,18 @@ extension CommitLog {
   }
 
   /// Begins a checkpoint if that is possible; the next commit tries again.
-  func tryCheckpoint() {
-    do throws(LMDBError) { try beginCheckpoint() } catch {}
+  func tryCheckpoint() -> Bool {
+    do throws(LMDBError) {
+      try beginCheckpoint()
+      return true
+    } catch { return false }
   }
 
   /// Pins the newest state, and logs what follows in the other half. The rest is done beside the
   /// commits, by the thread.
   private func beginCheckpoint() throws(LMDBError) {
+    attempts += 1
+    if limits.faults.contains(.noCheckpoints) { throw LMDBError(ENOMEM, "mdb_txn_renew") }
     let begun = try checkpointHere()
     start(begun)
     if limits.faults.contains(.earlyPinEnd) { mdb_txn_reset(pins[pin]) }
@@ -209,7 +215,8 @@ extension CommitLog {
           MonotonicTime.now.nanoseconds >= lastCommit.nanoseconds
             &+ Int64(limits.idle.inSeconds * 1e9)
         {
-          tryCheckpoint()
+          // Not again at once.
+          if !tryCheckpoint() { lastCommit = .now }
         }
       }
     }
@@ -221,7 +228,8 @@ extension CommitLog {
     let result = Result { () throws(LMDBError) in
       if limits.faults.contains(.earlyHeader) { try file.write(checkpoint.header) }
       if limits.faults.contains(.slowCheckpoints) { usleep(5000) }
-      try mark.flush()
+      // A process that was killed while it opened the store for reading may have left it without its mark.
+      if limits.faults.contains(.noMark) { try mark.flush() } else { try mark.set() }
       try file.write(checkpoint.header)
     }
     mutex.lock()
@@ -236,15 +244,18 @@ extension CommitLog {
     changed.broadcast()
   }
 
-  /// Ends the log with the store: the thread, its use, and the file. Nobody else opens the store
-  /// meanwhile. After a failure the file stays, for those who open the store later.
-  func close() {
+  /// Ends the log with the store: the thread, its use, and the file. After a failure the file stays, for those who open
+  /// the store later.
+  ///
+  /// - Parameter isAlone: whether nobody else opens the store meanwhile. If not, the log stays in use.
+  func close(isAlone: Bool) {
     mutex.lock()
     defer { mutex.unlock() }
     isEnding = true
     changed.broadcast()
     while hasThread { changed.wait(mutex) }
     do throws(LMDBError) {
+      guard isAlone else { throw LMDBError(EBUSY, "flock") }
       try endUse()
       try mark.remove()
       file.remove()

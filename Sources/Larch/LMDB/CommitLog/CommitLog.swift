@@ -62,6 +62,8 @@ final class CommitLog: @unchecked Sendable {
   var failure: LMDBError?
   /// The commits since the last checkpoint began.
   var commits = 0
+  /// How many checkpoints were to begin.
+  var attempts = 0
   /// The pages that were replaced since the last checkpoint began, and since the one before.
   var (held, heldBefore) = (0, 0)
   /// A reader that looks what a commit has replaced.
@@ -71,6 +73,8 @@ final class CommitLog: @unchecked Sendable {
   var hasThread = false
   /// How many records were logged.
   private var logged = 0
+  /// The commit of the last record, or of the checkpoint before it.
+  var lastRecorded: UInt64 = 0
 
   init(
     file: CommitLogFile, handle: OpaquePointer, mark: LogMark, header: CommitLogHeader,
@@ -89,6 +93,13 @@ final class CommitLog: @unchecked Sendable {
     mutex.lock()
     defer { mutex.unlock() }
     return state == .failed
+  }
+
+  /// Whether commits are in the log before they are in the store.
+  var isInUse: Bool {
+    mutex.lock()
+    defer { mutex.unlock() }
+    return state == .inUse
   }
 
   var lastTransaction: UInt64 {
@@ -115,13 +126,12 @@ final class CommitLog: @unchecked Sendable {
     var hasEnded = false
     do throws(LMDBError) {
       if state == .failed { throw failure ?? LMDBError(EIO, "fdatasync") }
-      guard var record = self.record(of: id) else {
+      guard var record = self.record(of: id), try isReady(for: id) else {
         try endUse()
         setFlushing(true)
         hasEnded = true
         return try transaction.commit()
       }
-      if state == .clean { try beginUse() }
       if end + record.count > limits.halfSize { try makeRoom() }
       let sum = seal(&record)
       let place = header.half(of: epoch) + end
@@ -144,6 +154,7 @@ final class CommitLog: @unchecked Sendable {
       }
       end += record.count
       checksum = sum
+      lastRecorded = id
     } catch {
       if !hasEnded { transaction.abort() }
       throw error
@@ -153,6 +164,21 @@ final class CommitLog: @unchecked Sendable {
     // The thread waits for the next pause.
     if commits == 1 { changed.broadcast() }
     noteReplaced(by: id)
+  }
+
+  /// Begins the use of the log if it is not in use; false if the commit must be an ordinary one.
+  private func isReady(for id: UInt64) throws(LMDBError) -> Bool {
+    // A program that had the file open before, and knows nothing of logs, has committed in between. The records after
+    // that must begin with a state that has its commit.
+    if state == .inUse, id != lastRecorded &+ 1 { try endUse() }
+    guard state == .clean else { return true }
+    do throws(LMDBError) {
+      try beginUse()
+      return true
+    } catch {
+      guard error.kind == .readersFull, state == .clean else { throw error }
+      return false
+    }
   }
 
   /// The record of the transaction, without its checksum; nil if it is too long: then the flushes of LMDB

@@ -26,4 +26,6 @@ package struct CommitLogFaults: OptionSet, Sendable {
   package static let noMark = CommitLogFaults(rawValue: 1 << 8)
   /// The disk takes its time for a checkpoint. That alone is no mistake.
   package static let slowCheckpoints = CommitLogFaults(rawValue: 1 << 9)
+  /// No checkpoint can begin. That alone is no mistake.
+  package static let noCheckpoints = CommitLogFaults(rawValue: 1 << 10)
 }

@@ -12,11 +12,21 @@ final class CommitLogFile {
 
   let path: String
   let descriptor: Int32
+  /// The file as opened for headers. A system tells a failed write to the first who flushes, once for each opening: a
+  /// checkpoint, whose thread flushes beside commits, must not take the error of a record.
+  private let headerDescriptor: Int32
+  private let process = getpid()
   private var isOpen = true
 
-  private init(path: String, descriptor: Int32) {
+  private init(path: String, descriptor: Int32) throws(LMDBError) {
     self.path = path
     self.descriptor = descriptor
+    headerDescriptor = Foundation.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    if headerDescriptor < 0 {
+      let code = errno
+      Foundation.close(descriptor)
+      throw LMDBError(code, "open")
+    }
   }
 
   deinit { close() }
@@ -33,7 +43,15 @@ final class CommitLogFile {
     let path = path(for: store)
     while true {
       let descriptor = Foundation.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-      if descriptor >= 0 { return CommitLogFile(path: path, descriptor: descriptor) }
+      if descriptor >= 0 {
+        do throws(LMDBError) {
+          return try CommitLogFile(path: path, descriptor: descriptor)
+        } catch {
+          // Its process has removed it in between.
+          if error.code == ENOENT { return nil }
+          throw error
+        }
+      }
       if errno == EINTR { continue }
       if errno == ENOENT { return nil }
       throw LMDBError(errno, "open")
@@ -50,7 +68,11 @@ final class CommitLogFile {
     let descriptor = Foundation.open(
       path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw LMDBError(errno, "open") }
-    let file = CommitLogFile(path: path, descriptor: descriptor)
+    let file: CommitLogFile
+    do throws(LMDBError) { file = try CommitLogFile(path: path, descriptor: descriptor) } catch {
+      unlink(path)
+      throw error
+    }
     do throws(LMDBError) {
       guard file.lock() else { throw LMDBError(EBUSY, "flock") }
       let zeros = [UInt8](repeating: 0, count: 256 << 10)
@@ -98,14 +120,21 @@ final class CommitLogFile {
   func close() {
     guard isOpen else { return }
     isOpen = false
-    // A child process that was forked may have the descriptor, and with it the lock.
-    flock(descriptor, LOCK_UN)
+    // A child process that was forked may have the descriptor, and with it the lock. It must not end that of its parent.
+    if process == getpid() { flock(descriptor, LOCK_UN) }
     Foundation.close(descriptor)
+    Foundation.close(headerDescriptor)
   }
 
   // MARK: Bytes
 
   func write(_ bytes: UnsafeRawBufferPointer, at place: Int) throws(LMDBError) {
+    try Self.write(descriptor, bytes, at: place)
+  }
+
+  private static func write(
+    _ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at place: Int
+  ) throws(LMDBError) {
     var done = 0
     while done < bytes.count {
       let count = pwrite(
@@ -125,7 +154,9 @@ final class CommitLogFile {
   }
 
   /// Brings what was written to the disk.
-  func flush() throws(LMDBError) {
+  func flush() throws(LMDBError) { try Self.flush(descriptor) }
+
+  private static func flush(_ descriptor: Int32) throws(LMDBError) {
     let code = larch_flush_data(descriptor)
     if code != 0 { throw LMDBError(code, "fdatasync") }
   }
@@ -179,7 +210,16 @@ final class CommitLogFile {
 
   /// Writes a header over the older one, and brings it to the disk with all that was logged before.
   func write(_ header: CommitLogHeader) throws(LMDBError) {
-    try write(header.bytes, at: Int(header.number & 1) * CommitLogFormat.headerDistance)
-    try flush()
+    let place = Int(header.number & 1) * CommitLogFormat.headerDistance
+    let result = header.bytes.withUnsafeBytes { bytes in
+      Result { () throws(LMDBError) in try Self.write(headerDescriptor, bytes, at: place) }
+    }
+    try result.get()
+    try Self.flush(headerDescriptor)
+  }
+
+  /// Whether no header was ever written, so that nothing is in the file.
+  func isNew() throws(LMDBError) -> Bool {
+    try read(CommitLogFormat.firstHalf, at: 0).allSatisfy { $0 == 0 }
   }
 }

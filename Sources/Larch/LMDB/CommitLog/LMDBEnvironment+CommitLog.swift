@@ -100,11 +100,14 @@ extension LMDBEnvironment {
       #if LARCH_LOG_EVERYTHING
         ReplayComparison(path: path, options: options).run(handle)
       #endif
-      // Nobody opens the store meanwhile. Without the lock, as when the file was removed, there is
-      // nobody who could.
-      let place: PlaceLock?
-      do { place = try PlaceLock(path, isExclusive: true) } catch { place = nil }
-      withExtendedLifetime(place) { commitLog.close() }
+      do {
+        // Nobody opens the store meanwhile. Without the lock there is no file that somebody could open.
+        let place = try PlaceLock(path, isExclusive: true)
+        withExtendedLifetime(place) { commitLog.close(isAlone: true) }
+      } catch {
+        // As when no more files can be opened. Whoever opens the store next follows the log.
+        commitLog.close(isAlone: false)
+      }
     }
     Self.close(handle)
   }

@@ -61,8 +61,14 @@ struct LogSettling {
         throw LogMark.missing(
           path, header == nil ? "the log has no header" : "the log is that of another store")
       }
-      try remove(log)
+      try setAside(log)
       return
+    }
+    // A checkpoint is on the disk before its header is. Then this is an older copy of the store.
+    let newest = try mark.newestTransaction()
+    guard newest >= header.checkpoint else {
+      throw LogMark.missing(
+        path, "the store has commit \(newest), and its log begins at \(header.checkpoint)")
     }
     if header.state != .clean {
       if isAlone {
@@ -91,6 +97,11 @@ struct LogSettling {
     guard unlink(log.path) == 0 || errno == ENOENT else { throw LMDBError(errno, "unlink") }
   }
 
+  /// Makes way for the log of this store, and keeps one that another store may need.
+  private func setAside(_ log: CommitLogFile) throws {
+    try StoreLocation(path).clearLog(options.log)
+  }
+
   // MARK: Recovery
 
   /// Brings the store from its last checkpoint to its last commit.
@@ -112,7 +123,15 @@ struct LogSettling {
         "the store has commit \(newest), and the log \(replay.records.count) from the checkpoint at \(header.checkpoint) on"
       )
     }
+    let meta = header.meta.withUnsafeBytes { bytes in
+      bytes.baseAddress.map { MetaPage(slot: Int(header.checkpoint & 1), $0) }
+    }
+    guard let meta, meta.isMeta, meta.fault == nil, meta.transaction == header.checkpoint,
+      meta.pageSize == header.pageSize
+    else { throw LogMark.missing(path, "the log has no state of the store") }
     try restore(header, mark, before: replay.records.isEmpty ? last &+ 1 : last)
+    // LMDB must not map what was not checked as for any opening.
+    try options.beforeMapping?(path)
     // It has the number of a state that is gone.
     guard unlink(path + "-lock") == 0 || errno == ENOENT else { throw LMDBError(errno, "unlink") }
     if replay.records.isEmpty { return }

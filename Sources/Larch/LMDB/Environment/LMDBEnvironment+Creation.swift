@@ -20,9 +20,9 @@ extension LMDBEnvironment {
     try location.withDirectoryLock { directory in
       var status = stat()
       if lstat(location.path, &status) == 0 { return }
-      // They belong to a store that was removed; its reader table would be taken for this store's.
+      // It belongs to a store that was removed; its reader table would be taken for this store's.
       unlink(location.lockPath)
-      unlink(location.logPath)
+      try location.clearLog(options.log)
       guard try temporary.move(to: location.path) else { return }
       if options.durability != .none, fsync(directory) != 0, errno != EINVAL {
         throw LMDBError(errno, "fsync").larchError(path: location.path)
@@ -123,13 +123,13 @@ struct TemporaryFile {
   }
 
   /// Moves the complete file to its place; throws if a file exists there.
-  func place(at location: StoreLocation) throws {
+  func place(at location: StoreLocation, _ log: (@Sendable (LogMessage) -> Void)? = nil) throws {
     try location.withDirectoryLock { directory in
       var status = stat()
       guard lstat(location.path, &status) != 0 else { throw location.exists }
       // The lock file of an earlier store would be taken for this one's.
       unlink(location.lockPath)
-      unlink(location.logPath)
+      try location.clearLog(log)
       guard try move(to: location.path) else { throw location.exists }
       if fsync(directory) != 0, errno != EINVAL {
         throw LMDBError(errno, "fsync").larchError(path: location.path)

@@ -99,6 +99,6 @@ extension LMDBEnvironment {
     guard fsync(temporary.descriptor) == 0 else {
       throw LMDBError(errno, "fsync").larchError(path: location.path)
     }
-    try temporary.place(at: location)
+    try temporary.place(at: location, options.log)
   }
 }

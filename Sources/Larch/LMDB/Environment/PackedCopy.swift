@@ -33,7 +33,10 @@ final class PackedCopy {
   /// tenth smaller, or if the file has entries of another program that need LMDB's own copy.
   static func make(of path: String) throws -> PackedCopy? {
     do {
-      let source = try open(path, MDB_RDONLY, mapSize: 0)
+      // The store may log its commits.
+      let source = try LogMark.withoutMark(path: path) { () throws(LMDBError) in
+        try open(path, MDB_RDONLY, mapSize: 0)
+      }
       defer { mdb_env_close(source) }
       let transaction = try LMDBTransaction.begin(source, MDB_RDONLY)
       defer { transaction.abort() }

@@ -243,8 +243,9 @@ extension LMDBEnvironment {
     var info = MDB_envinfo()
     mdb_env_info(handle, &info)
     #if canImport(Darwin)
-      // LMDB's own flush leaves the data in the cache of the drive there.
-      if durability == .durable, commitLog == nil {
+      // LMDB's own flush leaves the data in the cache of the drive there. So does that of a commit too large for the log,
+      // after which the log is not in use.
+      if durability == .durable, commitLog?.isInUse != true {
         var descriptor: Int32 = -1
         mdb_env_get_fd(handle, &descriptor)
         _ = fcntl(descriptor, F_FULLFSYNC)

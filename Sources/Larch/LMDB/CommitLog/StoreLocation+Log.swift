@@ -1,0 +1,29 @@
+internal import Foundation
+
+extension StoreLocation {
+  /// Makes way for a log of a store that has none here. A log that some store may need is kept under another name: as when
+  /// only the file of a store was moved, or only its log was left.
+  func clearLog(_ tell: (@Sendable (LogMessage) -> Void)?) throws {
+    do {
+      guard let log = try CommitLogFile.open(for: path) else { return }
+      defer { log.close() }
+      let isNeeded = try log.header().map { $0.state != .clean } ?? !log.isNew()
+      guard isNeeded else {
+        guard unlink(log.path) == 0 || errno == ENOENT else { throw LMDBError(errno, "unlink") }
+        return
+      }
+      let aside = try asidePath(at: Date()) + CommitLogFile.suffix
+      guard rename(log.path, aside) == 0 else { throw LMDBError(errno, "rename") }
+      tell?(
+        LogMessage(
+          .warning, .movedAside,
+          "A log lay beside the store that is not its own; it was moved aside, since another store may need it."
+        ) {
+          $0.path = path
+          $0.detail = "kept as \(aside)"
+        })
+    } catch let error as LMDBError {
+      throw error.larchError(path: path)
+    }
+  }
+}
