@@ -110,7 +110,12 @@ extension SearchEvaluator {
   private static let blocksOfSeek = 4
 
   private func isWorthSeeking(_ count: Int, _ word: WantedWord) throws -> Bool {
-    try Self.blocksOfSeek * count < statistics.estimate(word, tree) / SearchBlock.postingLimit
+    // No word is in more records than there are, whose number costs nothing.
+    if try Self.blocksOfSeek * count >= statistics.recordCount() / SearchBlock.postingLimit {
+      return false
+    }
+    return try Self.blocksOfSeek * count < statistics.estimate(word, tree)
+      / SearchBlock.postingLimit
   }
 
   /// About how many blocks are read to find all records.

@@ -15,6 +15,7 @@ final class SearchScores {
   private static let b = 0.75
   private static let fewWords = 4
   private static let fewLengths = 128
+  private static let fewPlaces = 4
 
   let relevance: Plan.Relevance
   private let collection: CollectionHandle
@@ -79,7 +80,9 @@ final class SearchScores {
       made.numbers = all.finish()
     }
     made.scores = [Double](repeating: 0, count: made.numbers.count)
-    if !made.numbers.isEmpty {
+    if known.count == 1, !made.numbers.isEmpty {
+      try score(known[0], fields, try made.tree.totals(), to: &made, evaluator)
+    } else if !made.numbers.isEmpty {
       let totals = try made.tree.totals()
       let norms = try norms(of: fields, totals, made, evaluator)
       for (place, word) in words.enumerated() {
@@ -123,10 +126,67 @@ final class SearchScores {
     }
   }
 
+  /// The scores where one word is all that is looked for, as the lengths of its records are read: with no more than a
+  /// look into a table for most of them, and nothing kept between.
+  private func score(
+    _ word: Frequencies, _ fields: [Int], _ totals: SearchTotals, to found: inout Found,
+    _ evaluator: SearchEvaluator
+  ) throws {
+    let width = fields.count
+    let weights = fields.map { relevance.weights[$0] }
+    let norm = Norm(fields, totals)
+    // What a field with so few places of the word, and of so few words, adds to f.
+    let few = word.numbers.count > Self.fewLengths ? Self.fewLengths : 0
+    let known = (0..<UInt32(Self.fewPlaces)).flatMap { count in
+      (0..<width).flatMap { slot in
+        (0..<UInt64(few)).map { weights[slot] * Double(count) / norm(slot, $0) }
+      }
+    }
+    let numbers = found.numbers
+    let search = evaluator.tree.search
+    try found.scores.withUnsafeMutableBufferPointer { sums in
+      try word.counts.withUnsafeBufferPointer { counts in
+        try known.withUnsafeBufferPointer { known in
+          try evaluator.forEachBlock(of: .lengths, among: numbers) { block in
+            try SearchEvaluator.readLengths(block, of: numbers, fields, search) {
+              place, slot, length in
+              let count = counts[place &* width &+ slot]
+              if count < Self.fewPlaces, length < UInt64(few) {
+                sums[place] += known[(Int(count) &* width &+ slot) &* few &+ Int(length)]
+              } else if count > 0 {
+                sums[place] += weights[slot] * Double(count) / norm(slot, length)
+              }
+            }
+          }
+        }
+      }
+      let rarity = Self.rarity(totals.records, word.numbers.count)
+      for place in sums.indices {
+        let f = sums[place]
+        sums[place] = f > 0 ? rarity * f * (Self.k + 1) / (Self.k + f) : 0
+      }
+    }
+  }
+
   /// Rounded, so that another mathematical library hardly ever changes an order.
   private static func rarity(_ records: UInt64, _ having: Int) -> Double {
     let others = max(0, Double(records) - Double(having))
     return Double(Float(log(1 + (others + 0.5) / (Double(having) + 0.5))))
+  }
+
+  /// What frequencies in a field are divided by.
+  private struct Norm {
+    private let averages: [Double]
+
+    init(_ fields: [Int], _ totals: SearchTotals) {
+      averages = fields.map { Double(totals.words[$0]) / Double(max(1, totals.records)) }
+    }
+
+    /// - Parameter slot: the place of the field.
+    func callAsFunction(_ slot: Int, _ length: UInt64) -> Double {
+      averages[slot] > 0
+        ? 1 - SearchScores.b + SearchScores.b * Double(length) / averages[slot] : 1
+    }
   }
 
   /// What frequencies are divided by: for each record the number of each field.
@@ -135,10 +195,7 @@ final class SearchScores {
   ) throws -> [Double] {
     let width = fields.count
     var norms = [Double](repeating: 1, count: found.numbers.count * width)
-    let averages = fields.map { Double(totals.words[$0]) / Double(max(1, totals.records)) }
-    func norm(_ slot: Int, _ length: UInt64) -> Double {
-      averages[slot] > 0 ? 1 - Self.b + Self.b * Double(length) / averages[slot] : 1
-    }
+    let norm = Norm(fields, totals)
     // Many records share few lengths.
     let few = found.numbers.count > Self.fewLengths ? Self.fewLengths : 0
     let known = (0..<width).flatMap { slot in (0..<UInt64(few)).map { norm(slot, $0) } }
