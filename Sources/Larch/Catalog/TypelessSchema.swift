@@ -120,8 +120,7 @@ extension IndexSchema {
       let optional = form?.optionalNames(on: path) ?? []
       return SearchFieldSchema(
         path: path, optionalNames: isMarked ? [] : optional,
-        mayHaveDefault: definition?.hasDefault == true && optional.first != true,
-        shape: form?.textShape(on: path))
+        mayHaveDefault: definition?.hasDefault == true && optional.first != true)
     }
     self.init(
       name: stored.name, isUnique: false, fields: [], isDecoded: !isReadable, isPartial: false,
@@ -160,20 +159,6 @@ extension FieldForm {
       form = field.form
       return field.isOptional
     }
-  }
-
-  /// What a text field at a path has; nil if that is not known.
-  fileprivate func textShape(on path: [String]) -> TextShape? {
-    var form = self
-    var isOptional = false
-    for name in path {
-      guard case .record(let record) = form, let field = record.field(name) else { return nil }
-      form = field.form
-      // With any of them, the whole is nil.
-      isOptional = isOptional || field.isOptional
-    }
-    guard case .scalar = form else { return nil }
-    return TextShape(isMultiple: false, isOptional: isOptional)
   }
 
   fileprivate func addNames(to names: inout Set<String>) {

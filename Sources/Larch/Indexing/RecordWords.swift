@@ -52,8 +52,7 @@ final class RecordWords {
         list.begin(field: field)
         guard
           try add(
-            try path.read(in: record, shapes: coder.shapes), search.fields[field].shape,
-            search.rules, into: &list)
+            try path.read(in: record, shapes: coder.shapes), search.rules, into: &list, depth: 0)
         else {
           isDecided = false
           break
@@ -68,24 +67,14 @@ final class RecordWords {
 
   /// False if the bytes are not those of texts: then the decoded record tells.
   private func add(
-    _ value: RawField, _ shape: TextShape?, _ rules: WordRules, into list: inout WordList
+    _ value: RawField, _ rules: WordRules, into list: inout WordList, depth: Int
   ) throws -> Bool {
     texts.removeAll(keepingCapacity: true)
-    guard isExpected(value, shape), try gather(value, shape, depth: 0) else { return false }
+    guard try gather(value, depth: 0) else { return false }
     return addTexts(rules, to: &list)
   }
 
-  /// Whether the type of the field reads such a value as it is. Of a nil or another kind, the type may make anything.
-  private func isExpected(_ value: RawField, _ shape: TextShape?) -> Bool {
-    guard let shape else { return true }
-    return switch value {
-    case .missing: false
-    case .absent: shape.isMultiple || shape.isOptional
-    case .value(let kind, _): kind == (shape.isMultiple ? .list : .string)
-    }
-  }
-
-  private func gather(_ value: RawField, _ shape: TextShape?, depth: Int) throws -> Bool {
+  private func gather(_ value: RawField, depth: Int) throws -> Bool {
     switch value {
     case .missing: return false
     case .absent: return true
@@ -96,8 +85,7 @@ final class RecordWords {
       guard depth < 16 else { return false }
       var elements = try RawList(.list, bytes)
       while let element = try elements.next() {
-        if let shape, !shape.isOptional, case .absent = element { return false }
-        guard try gather(element, shape, depth: depth + 1) else { return false }
+        guard try gather(element, depth: depth + 1) else { return false }
       }
       return true
     case .value: return false

@@ -65,13 +65,11 @@ final class SearchFieldDeclaration<R: Record>: @unchecked Sendable {
   /// Immutable, and only compared.
   let keyPath: AnyKeyPath
   let resolve: @Sendable () -> FieldNaming.Resolution
-  let shape: TextShape?
   /// Calls with each text of the field.
   let forEachText: @Sendable (_ record: R, _ body: (String) -> Void) -> Void
 
   init<Text: SearchedText>(_ keyPath: any KeyPath<R, Text> & Sendable) {
     self.keyPath = keyPath
-    shape = TextShape(of: Text.self)
     resolve = { FieldNaming.storedPath(of: keyPath) }
     forEachText = { record, body in
       _ = record[keyPath: keyPath]._forEachText { text in

@@ -1,29 +1,3 @@
-/// What a searched field has, as far as stored bytes can differ from it.
-package struct TextShape: Sendable {
-  /// Whether it has several texts.
-  let isMultiple: Bool
-  /// Whether a text may be nil.
-  let isOptional: Bool
-
-  init(isMultiple: Bool, isOptional: Bool) {
-    self.isMultiple = isMultiple
-    self.isOptional = isOptional
-  }
-
-  /// Nil for a type with texts inside texts, of which any bytes are taken.
-  init?<Text: SearchedText>(of _: Text.Type) {
-    switch Text.self {
-    case is String.Type: self.init(isMultiple: false, isOptional: false)
-    case is String?.Type: self.init(isMultiple: false, isOptional: true)
-    case is [String].Type, is Set<String>.Type, is [String]?.Type, is Set<String>?.Type:
-      self.init(isMultiple: true, isOptional: false)
-    case is [String?].Type, is Set<String?>.Type, is [String?]?.Type, is Set<String?>?.Type:
-      self.init(isMultiple: true, isOptional: true)
-    default: return nil
-    }
-  }
-}
-
 /// A field of a search, without the record type.
 package final class SearchFieldSchema: Sendable {
   /// The coding names that lead to the stored field.
@@ -33,16 +7,11 @@ package final class SearchFieldSchema: Sendable {
   let optionalNames: [Bool]
   /// Whether decoding may replace a nil by another value.
   let mayHaveDefault: Bool
-  /// Nil if it is not known.
-  let shape: TextShape?
   /// Identifies the field: a filter finds the search by it.
   let identity: FieldIdentity
 
-  init(
-    path: [String], optionalNames: [Bool] = [], mayHaveDefault: Bool = false, shape: TextShape?
-  ) {
+  init(path: [String], optionalNames: [Bool] = [], mayHaveDefault: Bool = false) {
     self.path = path
-    self.shape = shape
     self.optionalNames = optionalNames
     self.mayHaveDefault = mayHaveDefault
     identity = .stored(path)
@@ -178,7 +147,7 @@ extension SchemaCompiler {
           $0.field = properties.joined(separator: ".")
         }
       }
-      fields.append(SearchFieldSchema(path: path, shape: field.shape))
+      fields.append(SearchFieldSchema(path: path))
       names.append(properties.joined(separator: "."))
     }
     let name = declaration.name ?? names.joined(separator: "_") + "_words"
