@@ -273,28 +273,105 @@ struct LogCompanionTests {
     try child.killHard()
   }
 
-  @Test("A forked child does not end its parent's lock on the log")
-  func fork() async throws {
-    await #expect(processExitsWith: .success) {
-      let directory = try CrashDirectory()
-      let path = directory.store
-      let log = try CommitLogFile.create(for: path, halfSize: 4096)
-      let symbol = try #require(dlsym(nil, "fork"))
-      // The type that the system declares it with.
-      let fork = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)
-      let child = fork()
-      if child == 0 {
-        alarm(60)
-        log.close()
-        _exit(0)
-      }
-      var status: Int32 = -1
-      try #require(waitpid(child, &status, 0) == child)
-      try #require(status == 0)
-      let other = try #require(try CommitLogFile.open(for: path))
-      try #require(!other.lock())
-      log.close()
-      try #require(other.lock())
-    }
+  @Test("Where no store is, destroying and a backup leave a log that a moved store may need")
+  func noStore() throws {
+    let directory = try CrashDirectory()
+    let path = directory.store
+    let moved = directory.path + "/moved.larch"
+    try crashed(directory, ["kept"]).write(to: path)
+    guard rename(path, moved) == 0 else { throw Mismatch("rename: \(errno)") }
+    #expect(try !Store.destroy(at: path))
+    #expect(hasLog(path))
+    let other = try Store.temporary(for: Entry.self)
+    defer { other.close() }
+    try other.backup(to: path, replacing: true)
+    #expect(hasLog(path))
+    try open(path, .durable).close()
+    let aside = try #require(try logsAside(directory).first)
+    guard rename(aside, moved + "-log") == 0 else { throw Mismatch("rename: \(errno)") }
+    let found = try open(moved, .durable)
+    #expect(try found.find(Entry.self, "kept") != nil)
+    found.close()
+    #expect(try Store.destroy(at: moved))
+    #expect(!hasLog(moved))
   }
+
+  @Test("A commit without free reader slots for the log is an ordinary one")
+  func noReaderSlots() throws {
+    let directory = try CrashDirectory()
+    // The lock file keeps the number with which it was made.
+    try open(directory.store) { $0.maximumReaders = 16 }.close()
+    let store = try open(directory.store) { $0.maximumReaders = 16 }
+    defer { store.close() }
+    let log = try #require(store.environment.commitLog)
+    var held: [LMDBTransaction] = []
+    for _ in 0..<1000 {
+      guard let reader = try? LMDBTransaction.begin(log.handle, MDB_RDONLY) else { break }
+      held.append(reader)
+    }
+    defer { for reader in held { reader.abort() } }
+    try #require((1..<1000).contains(held.count))
+    try store.environment.write { (transaction: LMDBTransaction) throws -> Void in
+      _ = try LMDBDatabase.open("extra", .create, in: transaction)
+    }
+    #expect(!log.isInUse)
+    #expect(!log.hasFailed)
+    for reader in held { reader.abort() }
+    held = []
+    try save("later", store)
+    #expect(log.isInUse)
+    #expect(try store.find(Entry.self, "later") != nil)
+  }
+
+  @Test("A checkpoint marks the store again that a reader has left without its mark")
+  func markedAgain() throws {
+    let directory = try CrashDirectory()
+    let store = try open(directory.store) { $0.logLimits.idle = .milliseconds(1) }
+    defer { store.close() }
+    try save("one", store)
+    let log = try #require(store.environment.commitLog)
+    // What a reader has done that was killed while it opened the store.
+    var plain = UInt8(truncatingIfNeeded: PageLayout.version >> 24)
+    for slot in 0..<2 {
+      let place: Int = slot * log.mark.pageSize + LogMark.versionPlace + 3
+      let written = pwrite(log.mark.descriptor, &plain, 1, off_t(place))
+      #expect(written == 1)
+    }
+    try save("two", store)
+    var isMarked = false
+    for _ in 0..<20_000 {
+      isMarked = try log.mark.isSet()
+      if isMarked { break }
+      usleep(500)
+    }
+    #expect(isMarked)
+  }
+
+  // Swift hides `fork` for good reasons; the C library of Linux has it under this name.
+  #if os(Linux)
+    @Test("A forked child does not end its parent's lock on the log")
+    func fork() async throws {
+      await #expect(processExitsWith: .success) {
+        let directory = try CrashDirectory()
+        let path = directory.store
+        let log = try CommitLogFile.create(for: path, halfSize: 4096)
+        let symbol = try #require(dlsym(nil, "fork"))
+        // The type that the system declares it with.
+        let fork = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)
+        let child = fork()
+        if child == 0 {
+          alarm(60)
+          log.close()
+          _exit(0)
+        }
+        var status: Int32 = -1
+        try #require(waitpid(child, &status, 0) == child)
+        try #require(status == 0)
+        let other = try #require(try CommitLogFile.open(for: path))
+        try #require(!other.lock())
+        log.close()
+        try #require(other.lock())
+      }
+    }
+  #endif
 }

@@ -18,12 +18,21 @@ final class CommitLogFile {
   private let process = getpid()
   private var isOpen = true
 
-  private init(path: String, descriptor: Int32) throws(LMDBError) {
+  private init(path: String, _ descriptor: Int32, headers: Int32) {
     self.path = path
     self.descriptor = descriptor
-    headerDescriptor = Foundation.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-    if headerDescriptor < 0 {
+    headerDescriptor = headers
+  }
+
+  /// Opens the file a second time; if that fails, the first descriptor is closed.
+  private static func make(
+    path: String, _ descriptor: Int32
+  ) throws(LMDBError) -> CommitLogFile {
+    while true {
+      let headers = Foundation.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+      if headers >= 0 { return CommitLogFile(path: path, descriptor, headers: headers) }
       let code = errno
+      if code == EINTR { continue }
       Foundation.close(descriptor)
       throw LMDBError(code, "open")
     }
@@ -45,7 +54,7 @@ final class CommitLogFile {
       let descriptor = Foundation.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
       if descriptor >= 0 {
         do throws(LMDBError) {
-          return try CommitLogFile(path: path, descriptor: descriptor)
+          return try make(path: path, descriptor)
         } catch {
           // Its process has removed it in between.
           if error.code == ENOENT { return nil }
@@ -69,7 +78,7 @@ final class CommitLogFile {
       path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw LMDBError(errno, "open") }
     let file: CommitLogFile
-    do throws(LMDBError) { file = try CommitLogFile(path: path, descriptor: descriptor) } catch {
+    do throws(LMDBError) { file = try make(path: path, descriptor) } catch {
       unlink(path)
       throw error
     }

@@ -124,7 +124,8 @@ struct LogMark {
 
   /// Lets `body` open a marked store with LMDB, which checks the number of the format.
   ///
-  /// The number is changed for a moment, and only in the memory of the system: nothing is flushed.
+  /// The number is changed for a moment, and only in the memory of the system: nothing is flushed. The writer marks the
+  /// store with its first commit and at each checkpoint, which may come at this moment: then it is done again.
   static func withoutMark<T>(
     path: String, _ body: () throws(LMDBError) -> T
   ) throws(LMDBError) -> T {
@@ -133,17 +134,20 @@ struct LogMark {
     defer { Foundation.close(descriptor) }
     guard let pageSize = try pageSize(descriptor) else { throw LMDBError(EINVAL, "pread") }
     let mark = LogMark(descriptor: descriptor, pageSize: pageSize)
-    guard try mark.isSet() else { return try body() }
-    try mark.write(version: PageLayout.version)
-    let value: T
-    do throws(LMDBError) {
-      value = try body()
-    } catch {
-      try? mark.write(version: Self.version)
-      throw error
+    var attempts = 0
+    while true {
+      let isMarked = try mark.isSet()
+      do throws(LMDBError) {
+        if isMarked { try mark.write(version: PageLayout.version) }
+        let value = try body()
+        if isMarked { try mark.write(version: Self.version) }
+        return value
+      } catch {
+        if isMarked { try? mark.write(version: Self.version) }
+        attempts += 1
+        guard error.kind == .versionMismatch, attempts < 100 else { throw error }
+      }
     }
-    try mark.write(version: Self.version)
-    return value
   }
 
   /// Removes what a copy has from a store whose commits are logged: the copy is whole by itself.

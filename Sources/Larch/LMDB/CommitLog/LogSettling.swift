@@ -99,7 +99,7 @@ struct LogSettling {
 
   /// Makes way for the log of this store, and keeps one that another store may need.
   private func setAside(_ log: CommitLogFile) throws {
-    try StoreLocation(path).clearLog(options.log)
+    try StoreLocation(path).clearLog(isLocked: true, options.log)
   }
 
   // MARK: Recovery

@@ -3,11 +3,14 @@ internal import Foundation
 extension StoreLocation {
   /// Makes way for a log of a store that has none here. A log that some store may need is kept under another name: as when
   /// only the file of a store was moved, or only its log was left.
-  func clearLog(_ tell: (@Sendable (LogMessage) -> Void)?) throws {
+  ///
+  /// - Parameter isLocked: whether the caller has the lock on the log. If another process has it, the log is in use.
+  func clearLog(isLocked: Bool = false, _ tell: (@Sendable (LogMessage) -> Void)?) throws {
     do {
       guard let log = try CommitLogFile.open(for: path) else { return }
       defer { log.close() }
-      let isNeeded = try log.header().map { $0.state != .clean } ?? !log.isNew()
+      let isInUse = !isLocked && !log.lock()
+      let isNeeded = try isInUse || log.header().map { $0.state != .clean } ?? !log.isNew()
       guard isNeeded else {
         guard unlink(log.path) == 0 || errno == ENOENT else { throw LMDBError(errno, "unlink") }
         return

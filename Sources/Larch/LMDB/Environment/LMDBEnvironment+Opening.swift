@@ -277,7 +277,7 @@ extension LMDBEnvironment {
     }
     let opened: OpenedHandle
     do throws(LMDBError) {
-      opened = try isMarked ? openMarked(map) : map()
+      opened = try isMarked ? LogMark.withoutMark(path: path, map) : map()
     } catch {
       if error.kind == .versionMismatch, try LogMark.isSet(path: path) {
         throw LogMark.missing(path, "there is no log")
@@ -293,22 +293,6 @@ extension LMDBEnvironment {
     clearStaleReaders(opened.handle)
     options.mapped?()
     return opened
-  }
-
-  /// Opens a store whose commits another process logs.
-  private func openMarked(
-    _ map: () throws(LMDBError) -> OpenedHandle
-  ) throws(LMDBError) -> OpenedHandle {
-    var attempts = 0
-    while true {
-      do throws(LMDBError) {
-        return try LogMark.withoutMark(path: path, map)
-      } catch {
-        // The writer marks the store with its first commit, which may come at this moment.
-        attempts += 1
-        guard error.kind == .versionMismatch, attempts < 100 else { throw error }
-      }
-    }
   }
 
   /// LMDB also maps a file that is shorter than its header says; reading it ends in SIGBUS.

@@ -3,7 +3,8 @@ internal import Foundation
 extension Store {
   /// Removes a store: its file, its lock file, and what a crash left of them.
   ///
-  /// It does nothing if there is no store. A crash leaves the whole store or nothing.
+  /// If there is no store, a commit log that lies at the path stays: a store that was moved may need it. A crash leaves
+  /// the whole store, or none of it but such a log.
   ///
   /// - Parameter path: the path of the file.
   /// - Returns: whether there was a store.
