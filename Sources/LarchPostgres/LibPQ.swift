@@ -40,6 +40,9 @@ struct LibPQ: @unchecked Sendable {
   let serverVersion: @convention(c) (Connection) -> CInt
   let backendPID: @convention(c) (Connection) -> CInt
   let sslInUse: @convention(c) (Connection) -> CInt
+  private let sslStruct: @convention(c) (Connection, Text) -> UnsafeMutableRawPointer?
+  /// A function of OpenSSL, which libpq has loaded; nil if it uses another library, or keeps it to itself.
+  private let sslPending: (@convention(c) (UnsafeMutableRawPointer) -> CInt)?
   let errorMessage: @convention(c) (Connection) -> Text?
   let pass: @convention(c) (Connection) -> Text?
   let needsPassword: @convention(c) (Connection) -> CInt
@@ -171,6 +174,8 @@ extension LibPQ {
     serverVersion = try loader.function("PQserverVersion")
     backendPID = try loader.function("PQbackendPID")
     sslInUse = try loader.function("PQsslInUse")
+    sslStruct = try loader.function("PQsslStruct")
+    sslPending = loader.find("SSL_pending")
     errorMessage = try loader.function("PQerrorMessage")
     pass = try loader.function("PQpass")
     needsPassword = try loader.function("PQconnectionNeedsPassword")
@@ -204,9 +209,14 @@ extension LibPQ {
     let library: UnsafeMutableRawPointer
     let path: String
 
+    /// The function of a name, in libpq or in what it needs; nil if there is none.
+    func find<T>(_ name: String) -> T? {
+      dlsym(library, name).map { unsafeBitCast($0, to: T.self) }
+    }
+
     /// The function of a name. The caller's type is that of libpq's documentation.
     func function<T>(_ name: String) throws(LarchError) -> T {
-      guard let address = dlsym(library, name) else {
+      guard let found: T = find(name) else {
         throw LarchError(
           .missingLibrary,
           "The client library of PostgreSQL is too old, or is another library. Install libpq 12 or newer."
@@ -215,8 +225,15 @@ extension LibPQ {
           $0.detail = name
         }
       }
-      return unsafeBitCast(address, to: T.self)
+      return found
     }
+  }
+
+  /// Whether a part of an encrypted record waits that libpq had no room for; nil if nobody can tell.
+  func hasRest(_ connection: Connection) -> Bool? {
+    guard sslInUse(connection) == 1 else { return false }
+    guard let sslPending, let ssl = sslStruct(connection, "OpenSSL") else { return nil }
+    return sslPending(ssl) > 0
   }
 
   /// The options that a list of libpq has, which is freed.

@@ -275,17 +275,18 @@ extension PostgresConnection {
     }
   }
 
-  private var isEncrypted: Bool { pq.sslInUse(handle) == 1 }
-
   /// Waits until the server has sent something, and reads it.
   func receive(isCopying: Bool = false) throws(PostgresFailure) {
-    if try wake.wait(pq.socket(handle), for: Int32(POLLIN), until: deadline) == 0 {
+    // libpq may have had no room for all of an encrypted record. The socket says nothing of the rest.
+    let hasRest = pq.hasRest(handle)
+    if hasRest != true,
+      try wake.wait(pq.socket(handle), for: Int32(POLLIN), until: deadline) == 0
+    {
       throw timedOut()
     }
     if pq.consumeInput(handle) == 0 { throw lost() }
-    // libpq may have had no room for all of an encrypted record, and then nothing tells that the rest is there.
-    // A record of 16 KiB has no third part.
-    if isEncrypted, isCopying || pq.isBusy(handle) == 1, pq.consumeInput(handle) == 0 {
+    // Where nobody can tell, the rest is looked for. Of a record that came at that moment too, there may be another one.
+    if hasRest == nil, isCopying || pq.isBusy(handle) == 1, pq.consumeInput(handle) == 0 {
       throw lost()
     }
   }

@@ -13,7 +13,7 @@ private let python: String? = (ProcessInfo.processInfo.environment["PATH"] ?? ""
 /// Ends the encryption of clients, as managed servers do it, and sends in records of the largest size that there
 /// is: PostgreSQL's own have half of it.
 private let proxy = """
-  import socket, ssl, sys, threading
+  import select, socket, ssl, sys, threading
   directory, port = sys.argv[1], sys.argv[2]
   context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
   context.load_cert_chain(directory + "/server.crt", directory + "/server.key")
@@ -23,25 +23,31 @@ private let proxy = """
       client = context.wrap_socket(client, server_side=True)
       server = socket.socket(socket.AF_UNIX)
       server.connect(directory + "/s/.s.PGSQL." + port)
-      def up():
-          try:
-              while data := client.recv(65536): server.sendall(data)
-          except OSError: pass
-          server.close()
-      threading.Thread(target=up, daemon=True).start()
+      waiting = b""
+      # One thread for both directions: an encrypted connection is not to be used by two.
       try:
-          waiting = b""
           while True:
-              server.settimeout(0.02 if waiting else None)
-              try: data = server.recv(65536)
-              except TimeoutError: data = None
-              if data == b"": break
-              waiting += data or b""
-              while len(waiting) >= 16384 or (waiting and data is None):
+              pause = 0 if client.pending() else 0.02 if waiting else None
+              ready = select.select([client, server], [], [], pause)[0]
+              if client in ready or client.pending():
+                  # What has come may be a part of a record.
+                  client.setblocking(False)
+                  try: data = client.recv(65536)
+                  except ssl.SSLWantReadError: data = None
+                  client.setblocking(True)
+                  if data == b"": break
+                  if data: server.sendall(data)
+              if server in ready:
+                  data = server.recv(65536)
+                  waiting += data
+                  if not data: break
+              while len(waiting) >= 16384 or (waiting and not ready):
                   client.sendall(waiting[:16384])
                   waiting = waiting[16384:]
+          client.sendall(waiting)
       except OSError: pass
       client.close()
+      server.close()
   listener = socket.create_server(("127.0.0.1", 0))
   print(listener.getsockname()[1], flush=True)
   while True:
