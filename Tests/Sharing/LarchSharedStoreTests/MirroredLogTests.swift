@@ -90,6 +90,44 @@ struct MirroredLogTests {
     #expect(try MemoryLog(server).head()?.use == .shared)
   }
 
+  @Test("A mirror notices after a long outage that its log is shared")
+  func displacesAfterOutage() async throws {
+    defer { remove() }
+    try await settled().close()
+    try await Store.takeOver(server.serverLog, to: other)
+    let successor = try shared(other)
+    defer { successor.close() }
+    // What the mirror does when more waits than the file may keep.
+    let plain = try Store(at: path, for: Account.self, options: .quick)
+    try plain.environment.restartOutbox(isPaused: true)
+    try plain.saveAll([Account(owner: "too late", balance: 9)])
+    plain.close()
+    let store = try mirrored(path)
+    defer { store.close() }
+    await #expect(throws: LarchError.self) { try await store.mirror?.settled() }
+    #expect(code { try store.saveAll([Account(owner: "refused", balance: 9)]) } == .diverged)
+    #expect(try store.count(Account.all) == 2)
+  }
+
+  @Test("A store works on that was given the shared log of others by mistake")
+  func givenByMistake() async throws {
+    defer { remove() }
+    let elsewhere = MemoryServer(seed: 2)
+    let own = try Store(at: path, mirror: elsewhere.serverLog, for: Account.self, options: .quick)
+    try own.saveAll([Account(owner: "shipped", balance: 1)])
+    try await own.mirror?.settled()
+    own.close()
+    let others = try shared(other)
+    defer { others.close() }
+    try others.saveAll([Account(owner: "others", balance: 1)])
+    let head = try MemoryLog(server).head()
+    let store = try mirrored(path)
+    defer { store.close() }
+    await #expect(throws: LarchError.self) { try await store.mirror?.settled() }
+    try store.saveAll([Account(owner: "own", balance: 1)])
+    #expect(try MemoryLog(server).head() == head)
+  }
+
   @Test("A mirrored file that has nothing of its own joins a log that was shared meanwhile")
   func joins() async throws {
     defer { remove() }

@@ -280,7 +280,11 @@ extension MirrorShipper {
         .closed, "The mirror of the store was ended by another program; open the store again.")
     }
     if head?.use == .shared {
-      if !header.needsFirstCopy { try environment.setOutboxRole(.superseded) }
+      // A shared log of other stores, which was named by mistake, has nothing to do with this one.
+      let last = header.needsFirstCopy ? header.left : header.shipped
+      if try isContinued(log, after: last, header) {
+        try environment.setOutboxRole(.superseded)
+      }
       throw refused(.shared)
     }
     if header.isRestored, newest != nil { throw refused(.restored) }
@@ -328,15 +332,21 @@ extension MirrorShipper {
   private func notOurs(
     _ log: any SharedLog, after last: LogPlace?, _ header: OutboxHeader
   ) throws -> LarchError {
-    // Only a log that had what this store has shipped can be continued by another one.
-    guard let last else { return foreign(header) }
-    switch try log.tail(after: last, limit: 0) {
-    case .diverged: return foreign(header)
-    case .cut where header.log != nil && !header.isKnown(in: server.name): return foreign(header)
-    case .entries, .cut: break
-    }
+    guard try isContinued(log, after: last, header) else { return foreign(header) }
     try environment.setOutboxRole(.superseded)
     return refused(.superseded)
+  }
+
+  /// Whether another store continues the log: only one that had what this store has shipped can be continued.
+  private func isContinued(
+    _ log: any SharedLog, after last: LogPlace?, _ header: OutboxHeader
+  ) throws -> Bool {
+    guard let last else { return false }
+    switch try log.tail(after: last, limit: 0) {
+    case .entries: return true
+    case .cut: return header.log == nil || header.isKnown(in: server.name)
+    case .diverged: return false
+    }
   }
 
   /// The log has another past.
