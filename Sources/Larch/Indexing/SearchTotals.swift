@@ -7,8 +7,6 @@ struct SearchTotals: Equatable {
   /// By field.
   var words: [UInt64]
 
-  init(_ search: SearchSchema) { words = [UInt64](repeating: 0, count: search.fields.count) }
-
   /// Adds the lengths of a record.
   mutating func add(_ lengths: UnsafeRawBufferPointer) throws {
     records &+= 1
@@ -60,6 +58,10 @@ struct SearchTotals: Equatable {
       try database.put($0, bytes.bytes, in: transaction)
     }
   }
+}
+
+extension SearchTotals {
+  init(_ search: SearchSchema) { words = [UInt64](repeating: 0, count: search.fields.count) }
 }
 
 extension SearchTree {

@@ -1,25 +1,28 @@
 /// The records that a search finds, the best match first, or last.
 ///
-/// All of them are scored, from the index alone. The first ones are found in one pass, since most want a page; the
-/// others come one by one out of a heap, so that only those are put into order, and tested by other conditions,
-/// that come before the last wanted row.
+/// They are scored from the index alone. The first ones are found in one pass, since most want a page; the others come
+/// one by one out of a heap, so that only those are put into order, and tested by other conditions, that come before
+/// the last wanted row.
 final class RankedRows: RowSource {
   private let scores: SearchScores
   private let reader: RowReader
   private let descends: Bool
   private let idsDescend: Bool
   private let after: PageToken?
+  /// Whether the first rows are all that anybody wants, and they are the best.
+  private let findsBest: Bool
 
-  private static let page = 64
+  /// The number of rows that are found first.
+  private var page = 64
 
   private enum Mode { case start, rows, end }
   @exclusivity(unchecked) private var mode = Mode.start
   /// The first rows: a number that is least for the first score, and the number of the record.
-  @exclusivity(unchecked) private var front = TopNumbers(limit: RankedRows.page)
+  @exclusivity(unchecked) private var front = TopNumbers(limit: 0)
   /// The rows after them, once they are wanted.
   @exclusivity(unchecked) private var others: [UInt128] = []
-  /// Nil when all rows are in one of these.
-  @exclusivity(unchecked) private var found: SearchScores.Found?
+  /// Whether there are rows that are in neither of these.
+  @exclusivity(unchecked) private var hasOthers = false
   /// Rows with equal scores whose numbers do not have the order of their ids, the last one first.
   @exclusivity(unchecked) private var equal: [[UInt8]] = []
   @exclusivity(unchecked) private var idBuffer = ByteBuffer()
@@ -27,7 +30,7 @@ final class RankedRows: RowSource {
   @exclusivity(unchecked) private var examined = 0
 
   init(
-    _ scores: SearchScores, descends: Bool, idsDescend: Bool, after: PageToken?,
+    _ scores: SearchScores, descends: Bool, idsDescend: Bool, after: PageToken?, limit: Int?,
     _ reader: RowReader
   ) {
     self.scores = scores
@@ -35,6 +38,14 @@ final class RankedRows: RowSource {
     self.idsDescend = idsDescend
     self.after = after
     self.reader = reader
+    if let limit, limit < page, after == nil, !reader.isFiltering {
+      findsBest = descends
+      // One more than are wanted, so that nothing looks for the others when the last of them is taken. Ids that are
+      // compared need all rows with an equal score, too.
+      if reader.collection.stored.idKind.width == 8 { page = limit + 1 }
+    } else {
+      findsBest = false
+    }
   }
 
   override func next() throws -> Bool {
@@ -47,28 +58,50 @@ final class RankedRows: RowSource {
 
   private func begin() throws {
     mode = .rows
-    let found = try scores.all()
-    tree = found.tree
-    examined = found.entriesExamined
-    forEachRow(of: found, upTo: { front.bound }) { front.add($0) }
+    front = TopNumbers(limit: page)
+    if try !findBest() {
+      let found = try scores.all()
+      tree = found.tree
+      examined = found.entriesExamined
+      for place in found.numbers.indices {
+        add(found.scores[place], found.numbers[place], found.tree)
+      }
+      hasOthers = found.numbers.count > page
+    }
     front.finish()
-    if found.numbers.count > RankedRows.page { self.found = found }
     if let after { try skip(to: after) }
   }
 
-  /// - Parameter bound: a greater number for the score is passed over.
+  /// Finds the first rows without looking at all others, where nobody wants more of them; false if that is not possible.
+  private func findBest() throws -> Bool {
+    guard findsBest else { return false }
+    let best = try scores.forEachOfBest(
+      least: {
+        front.bound == .max ? 0 : ComparableNumber.floatingPoint(front.bound ^ .max)
+      },
+      { add($0, $1, $2) })
+    guard let best else { return false }
+    tree = best.tree
+    examined = best.entriesExamined
+    hasOthers = best.count > page
+    return true
+  }
+
   @inline(__always)
-  private func forEachRow(
-    of found: SearchScores.Found, upTo bound: () -> UInt64, _ body: (UInt128) -> Void
-  ) {
-    let flip: UInt64 = descends ? .max : 0
-    let turnsNumbers = idsDescend && !found.tree.isNumbered
-    for place in found.numbers.indices {
-      let score = ComparableNumber.of(found.scores[place]) ^ flip
-      if score > bound() { continue }
-      let number = found.numbers[place]
-      body(UInt128(score) << 64 | UInt128(turnsNumbers ? ~number : number))
-    }
+  private func add(_ score: Double, _ number: UInt64, _ tree: SearchTree) {
+    let score = key(of: score)
+    if score <= front.bound { front.add(row(score, number, tree)) }
+  }
+
+  /// A number that is least for the first score.
+  @inline(__always)
+  private func key(of score: Double) -> UInt64 {
+    ComparableNumber.of(score) ^ (descends ? .max : 0)
+  }
+
+  @inline(__always)
+  private func row(_ score: UInt64, _ number: UInt64, _ tree: SearchTree) -> UInt128 {
+    UInt128(score) << 64 | UInt128(idsDescend && !tree.isNumbered ? ~number : number)
   }
 
   /// Removes the rows up to the one of a token.
@@ -83,7 +116,7 @@ final class RankedRows: RowSource {
         let score = UInt64(truncatingIfNeeded: row >> 64)
         if score > last { return }
         if score < last {
-          _ = removeFirst()
+          _ = try removeFirst()
           continue
         }
       }
@@ -100,7 +133,7 @@ final class RankedRows: RowSource {
       return true
     }
     guard let tree, first != nil else { return false }
-    let row = removeFirst()
+    let row = try removeFirst()
     let number = UInt64(truncatingIfNeeded: row)
     if !tree.isNumbered {
       idBuffer.removeAll()
@@ -116,7 +149,7 @@ final class RankedRows: RowSource {
     equal.append(try tree.withID(of: number) { [UInt8]($0) })
     while let other = first, other >> 64 == row >> 64 {
       equal.append(
-        try tree.withID(of: UInt64(truncatingIfNeeded: removeFirst())) { [UInt8]($0) })
+        try tree.withID(of: UInt64(truncatingIfNeeded: try removeFirst())) { [UInt8]($0) })
     }
     if idsDescend {
       equal.sort { $0.lexicographicallyPrecedes($1) }
@@ -135,14 +168,9 @@ final class RankedRows: RowSource {
 
   private var first: UInt128? { front.first ?? others.first }
 
-  private func removeFirst() -> UInt128 {
+  private func removeFirst() throws -> UInt128 {
     if let row = front.next() {
-      if front.first == nil, let found {
-        others.reserveCapacity(found.numbers.count - RankedRows.page)
-        forEachRow(of: found, upTo: { .max }) { if $0 > row { others.append($0) } }
-        others.makeHeap(<)
-        self.found = nil
-      }
+      if front.first == nil, hasOthers { try findOthers(after: row) }
       return row
     }
     let row = others[0]
@@ -152,11 +180,22 @@ final class RankedRows: RowSource {
     return row
   }
 
+  private func findOthers(after last: UInt128) throws {
+    let found = try scores.all()
+    others.reserveCapacity(found.numbers.count - page)
+    for place in found.numbers.indices {
+      let row = row(key(of: found.scores[place]), found.numbers[place], found.tree)
+      if row > last { others.append(row) }
+    }
+    others.makeHeap(<)
+    hasOthers = false
+  }
+
   override func close() {
     mode = .end
     front = TopNumbers(limit: 0)
     others = []
-    found = nil
+    hasOthers = false
     equal = []
   }
 

@@ -394,7 +394,8 @@ extension PlanRun {
     if case .nothing = plan.source { return RowSource() }
     if let scores = plan.scoresInOrder(terms, typed) {
       return RankedRows(
-        scores, descends: terms[0].descends, idsDescend: idsDescend, after: plan.after, reader)
+        scores, descends: terms[0].descends, idsDescend: idsDescend, after: plan.after,
+        limit: limit, reader)
     }
     let rows = try unorderedRows(plan.source)
     let scanner = (rows as? IndexRows ?? (rows as? GroupRows)?.rows)?.scanner
