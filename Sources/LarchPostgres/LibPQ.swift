@@ -59,6 +59,11 @@ struct LibPQ: @unchecked Sendable {
       Connection, Text, CInt, UnsafePointer<UInt32>?, Texts?, UnsafePointer<CInt>?,
       UnsafePointer<CInt>?, CInt
     ) -> CInt
+  let sendPrepare: @convention(c) (Connection, Text, Text, CInt, UnsafePointer<UInt32>?) -> CInt
+  let sendQueryPrepared:
+    @convention(c) (
+      Connection, Text, CInt, Texts?, UnsafePointer<CInt>?, UnsafePointer<CInt>?, CInt
+    ) -> CInt
   let flush: @convention(c) (Connection) -> CInt
   let consumeInput: @convention(c) (Connection) -> CInt
   let isBusy: @convention(c) (Connection) -> CInt
@@ -184,6 +189,8 @@ extension LibPQ {
     setNonBlocking = try loader.function("PQsetnonblocking")
     sendQuery = try loader.function("PQsendQuery")
     sendQueryParams = try loader.function("PQsendQueryParams")
+    sendPrepare = try loader.function("PQsendPrepare")
+    sendQueryPrepared = try loader.function("PQsendQueryPrepared")
     flush = try loader.function("PQflush")
     consumeInput = try loader.function("PQconsumeInput")
     isBusy = try loader.function("PQisBusy")

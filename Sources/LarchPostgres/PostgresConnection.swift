@@ -4,11 +4,11 @@ internal import Larch
 /// A connection to a server, for one thread at a time. It never blocks in libpq: every wait has an end, and
 /// `PostgresWake` ends it from another thread.
 ///
-/// No statement has a name and no setting is left behind, so a pooler may give each transaction another
-/// connection to the server.
+/// No setting is left behind, and behind a pooler no statement has a name, so a pooler may give each transaction
+/// another connection to the server.
 package final class PostgresConnection: CustomReflectable {
   let pq: LibPQ
-  private let handle: LibPQ.Connection
+  let handle: LibPQ.Connection
   /// That of the log which uses it.
   var wake: PostgresWake
   private let secrets: [String]
@@ -20,7 +20,9 @@ package final class PostgresConnection: CustomReflectable {
   var isInTransaction = false
   private var hasSentAhead = false
   /// Whether a pooler is between, which may have few connections to the server.
-  private(set) var isPooled = false
+  var isPooled = true
+  /// What the server keeps for `runOften`.
+  var plans = KeptPlans()
 
   /// Connects to the first server that takes writes.
   init(
@@ -144,11 +146,13 @@ extension PostgresConnection {
   }
 
   /// Runs one statement; nil if the tables do not exist, since nobody has made them yet.
+  ///
+  /// - Parameter often: whether the server may keep the plan.
   func runOnTables(
-    _ statement: String, _ parameters: [PostgresValue]
+    _ statement: String, _ parameters: [PostgresValue], often: Bool = false
   ) throws(PostgresFailure) -> PostgresRows? {
     do {
-      return try run(statement, parameters)
+      return try often ? runOften(statement, parameters) : run(statement, parameters)
     } catch {
       if error.isMissingTable { return nil }
       throw error
@@ -165,13 +169,19 @@ extension PostgresConnection {
 
   /// The same, with the rows of the last statement. A binary cursor makes them binary, as those of `run` are.
   func lastRows(of statements: String) throws(PostgresFailure) -> PostgresRows {
+    try finishAhead()
     guard pq.sendQuery(handle, statements) == 1 else { throw lost() }
     return try rows()
   }
 
   /// Sends a statement without waiting for its answer, which `finishAhead` reads.
   func sendAhead(_ statement: String) throws(PostgresFailure) {
-    guard pq.sendQuery(handle, statement) == 1, pq.flush(handle) >= 0 else { throw lost() }
+    try sendAhead { pq.sendQuery(handle, statement) }
+  }
+
+  func sendAhead(_ send: () -> CInt) throws(PostgresFailure) {
+    try finishAhead()
+    guard send() == 1, pq.flush(handle) >= 0 else { throw lost() }
     hasSentAhead = true
   }
 
@@ -179,8 +189,13 @@ extension PostgresConnection {
   func finishAhead() throws(PostgresFailure) {
     guard hasSentAhead else { return }
     hasSentAhead = false
-    _ = try rows()
-    trips -= 1
+    defer { trips -= 1 }
+    do {
+      _ = try rows()
+      plans.finish()
+    } catch {
+      guard plans.isOfName(error) else { throw error }
+    }
   }
 
   /// Ends the transaction. PostgreSQL takes the commit of a transaction that failed for a wish to undo it, and
@@ -214,6 +229,17 @@ extension PostgresConnection {
   func send(
     _ statement: String, _ parameters: [PostgresValue] = []
   ) throws(PostgresFailure) {
+    try send(parameters) { count, pointers, lengths, formats in
+      pq.sendQueryParams(
+        handle, statement, count, parameters.map(\.type), pointers, lengths, formats, 1)
+    }
+  }
+
+  /// Sends what has parameters, of which the closure gets the number, the bytes, their lengths and formats.
+  func send(
+    _ parameters: [PostgresValue], _ send: (CInt, [LibPQ.Text?], [CInt], [CInt]) -> CInt
+  ) throws(PostgresFailure) {
+    try finishAhead()
     let values = parameters.map(\.binary)
     let lengths = values.map { CInt($0.count) }
     let formats = values.map { _ in CInt(1) }
@@ -225,9 +251,7 @@ extension PostgresConnection {
           ? UnsafeRawPointer(nothing.utf8Start).assumingMemoryBound(to: CChar.self)
           : bytes.withUnsafeBytes { $0.baseAddress?.assumingMemoryBound(to: CChar.self) }
       }
-      return pq.sendQueryParams(
-        handle, statement, CInt(values.count), parameters.map(\.type), pointers, lengths, formats, 1
-      )
+      return send(CInt(values.count), pointers, lengths, formats)
     }
     guard sent == 1 else { throw lost() }
   }
@@ -313,6 +337,7 @@ extension PostgresConnection {
 extension PostgresConnection {
   /// Begins `COPY … FROM STDIN` or `TO STDOUT`.
   func beginCopy(_ statement: String) throws(PostgresFailure) {
+    try finishAhead()
     guard pq.sendQuery(handle, statement) == 1 else { throw lost() }
     trips += 1
     guard let result = try nextResult() else { throw lost() }

@@ -109,12 +109,12 @@ extension PostgresLog {
       )
       """
     if batch.positions.count == 1 {
-      // The usual case by itself, since the server needs a fourth of the time to plan it.
+      // The usual case by itself, since the server needs a fourth of the time for it.
       let rows = try connection.runOnTables(
         """
         \(newest) \(insertion)
         SELECT era, $4, $5, $6, total + $7, $8, $9, $10 FROM newest \(PostgresTables.ifFree)
-        """, before + batch.singleValues)
+        """, before + batch.singleValues, often: true)
       return rows?.changed == 1
     }
     let rows = try connection.runOnTables(
@@ -127,7 +127,7 @@ extension PostgresLog {
         RETURNING era
       )
       SELECT (SELECT count(*) FROM first), (SELECT count(*) FROM rest)
-      """, before + batch.values)
+      """, before + batch.values, often: true)
     return try rows?.int(0, 0) == 1
   }
 

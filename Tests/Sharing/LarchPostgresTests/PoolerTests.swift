@@ -122,4 +122,19 @@ struct PoolerTests {
       #expect(try pooled.call { $0.isPooled })
     }
   }
+
+  @Test("No statement has a name: the next one may be run by another session")
+  func names() throws {
+    let server = try PostgresServer.shared.get()
+    try withPooler(connections: 1, server) { url in
+      let log = try server.log(freshName(), at: url)
+      defer { log.close() }
+      try #require(try log.beginSome())
+      for entry in entries(5, after: .start) { #expect(try log.append([entry])) }
+      let names = try log.call {
+        try $0.run("SELECT count(*) FROM pg_prepared_statements WHERE name <> ''").int(0, 0)
+      }
+      #expect(names == 0)
+    }
+  }
 }
