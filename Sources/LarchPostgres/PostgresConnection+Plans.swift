@@ -68,7 +68,12 @@ extension PostgresConnection {
       let rows = try run(statement, parameters)
       if let name = plans.begin(statement) {
         let types = parameters.map(\.type)
-        try? sendAhead { pq.sendPrepare(handle, name, statement, CInt(types.count), types) }
+        do {
+          try sendAhead { pq.sendPrepare(handle, name, statement, CInt(types.count), types) }
+        } catch {
+          // Whoever uses a lost connection next will find that.
+          plans.forget()
+        }
       }
       return rows
     }
@@ -85,7 +90,6 @@ extension PostgresConnection {
       plans.forget()
       return try run(statement, parameters)
     }
-    // Whoever uses a lost connection next will find that.
     if plans.noteUse() { try? sendAhead("DISCARD PLANS") }
     return rows
   }

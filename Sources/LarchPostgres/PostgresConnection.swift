@@ -19,7 +19,7 @@ package final class PostgresConnection: CustomReflectable {
   /// Whether a transaction was begun and has not ended: then nobody else may have the connection.
   var isInTransaction = false
   private var hasSentAhead = false
-  /// Whether a pooler is between, which may have few connections to the server.
+  /// Whether a pooler is between, which may have few connections to the server; assumed until the server has told its process.
   var isPooled = true
   /// What the server keeps for `runOften`.
   var plans = KeptPlans()

@@ -4,7 +4,8 @@ internal import Larch
 /// What the logs of this process on one server share: its connections, and the looks for new entries. So
 /// a thousand open stores need hardly more than one.
 ///
-/// Nothing about a log is kept, and no statement leaves anything behind in its connection.
+/// Nothing about a log is kept. What a statement leaves behind in its connection, a plan under a name, is the same for
+/// each log.
 final class PostgresPool: Sendable {
   /// Whoever reaches the server in another way, or as another user, has another pool.
   struct Key: Hashable {

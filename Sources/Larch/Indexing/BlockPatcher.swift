@@ -62,7 +62,9 @@ extension SearchTree {
     _ body: (Block) throws -> Bool
   ) throws {
     let changes = try changes(of: prefix)
-    if changes.isEmpty { return try forEachStoredBlock(from: start, prefix: prefix, body) }
+    if changes.isEmpty {
+      return try forEachStoredBlock(from: start, prefix: prefix, readsAll: true, body)
+    }
     var patcher = BlockPatcher(search)
     var next = 0
     /// The changes up to a block, or of one word.

@@ -53,16 +53,29 @@ struct SearchTree {
 
   /// Visits the blocks as they are stored, in order until the closure returns false: from the first one whose key is
   /// not less than `start`, as long as keys begin with `prefix`.
+  ///
+  /// - Parameter readsAll: whether the closure reads all bytes of each block, and not only how many records it has.
   func forEachStoredBlock(
-    from start: UnsafeRawBufferPointer, prefix: UnsafeRawBufferPointer,
+    from start: UnsafeRawBufferPointer, prefix: UnsafeRawBufferPointer, readsAll: Bool = false,
     _ body: (Block) throws -> Bool
   ) throws {
     var cursor = try LMDBCursor(index.database, in: transaction)
     var entry = try cursor.seek(atOrAfter: start)
     while let here = entry, here.key.starts(with: prefix) {
+      entry = readsAll ? try nextAhead(&cursor) : try cursor.next()
       guard try body(block(here)) else { return }
-      entry = try cursor.next()
     }
+  }
+
+  /// The entry after that of the cursor. The processor loads its block while the one before is read.
+  func nextAhead(_ cursor: inout LMDBCursor) throws -> LMDBEntry? {
+    guard let next = try cursor.next() else { return nil }
+    if let start = next.value.baseAddress {
+      for line in 0...min(next.value.count, SearchBlock.sizeLimit) / 64 {
+        (start + line &* 64).prefetch()
+      }
+    }
+    return next
   }
 
   /// The block in an entry.

@@ -9,7 +9,7 @@ final class RankedRows: RowSource {
   private let descends: Bool
   private let idsDescend: Bool
   private let after: PageToken?
-  /// Whether the first rows are all that anybody wants, and they are the best.
+  /// Whether the first rows are all that anybody wants, and are the best.
   private let findsBest: Bool
 
   /// The number of rows that are found first.
@@ -38,11 +38,13 @@ final class RankedRows: RowSource {
     self.idsDescend = idsDescend
     self.after = after
     self.reader = reader
-    if let limit, limit < page, after == nil, !reader.isFiltering {
+    // Where ids are compared, all rows with the score of the last wanted one are needed.
+    if let limit, limit < page, after == nil, !reader.isFiltering,
+      reader.collection.stored.idKind.width == 8
+    {
       findsBest = descends
-      // One more than are wanted, so that nothing looks for the others when the last of them is taken. Ids that are
-      // compared need all rows with an equal score, too.
-      if reader.collection.stored.idKind.width == 8 { page = limit + 1 }
+      // One more than are wanted, so that nothing looks for the others when the last of them is taken.
+      page = limit + 1
     } else {
       findsBest = false
     }
@@ -84,6 +86,13 @@ final class RankedRows: RowSource {
     tree = best.tree
     examined = best.entriesExamined
     hasOthers = best.count > page
+    // A page token has the score of its row.
+    scores.best = (best.tree, [:])
+    for row in front.rows {
+      let number = UInt64(truncatingIfNeeded: row)
+      scores.best?.scores[idsDescend ? ~number : number] = ComparableNumber.floatingPoint(
+        UInt64(truncatingIfNeeded: row >> 64) ^ .max)
+    }
     return true
   }
 

@@ -50,8 +50,8 @@ extension SearchEvaluator {
     while let here = entry, here.key.starts(with: prefix) {
       let stored = try tree.block(here)
       if stored.first > window.upperBound { return }
+      entry = try tree.nextAhead(&cursor)
       try read(stored, window, body)
-      entry = try cursor.next()
     }
   }
 

@@ -37,7 +37,7 @@ extension SearchScores {
     if candidates == nil {
       let wanted = relevance.scan.mask
       try evaluator.forEachBlock(of: only, among: nil) { block in
-        try append(block, to: &found, slots, width, evaluator.tree.search) { mask, _ in
+        try append(block, to: &found, slots, width, evaluator.tree.search) { mask, _, _ in
           mask & wanted != 0
         }
       }
@@ -66,7 +66,9 @@ extension SearchScores {
   func append(
     _ block: SearchEvaluator.Block, to found: inout Frequencies, _ slots: [Int], _ width: Int,
     _ search: SearchSchema,
-    where isWanted: (_ mask: UInt32, _ counts: UnsafePointer<UInt32>) -> Bool
+    where isWanted: (
+      _ mask: UInt32, _ counts: UnsafeMutableBufferPointer<UInt32>, _ start: Int
+    ) -> Bool
   ) throws {
     let first = block.numbers[block.places.lowerBound]
     guard found.last.map({ $0 < first }) ?? true else { throw SearchBytes.damaged }
@@ -80,12 +82,11 @@ extension SearchScores {
     found.counts.append(contentsOf: repeatElement(0, count: block.places.count * width))
     try found.numbers.withUnsafeMutableBufferPointer { numbers in
       try found.counts.withUnsafeMutableBufferPointer { counts in
-        guard let base = counts.baseAddress else { return }
         for place in block.places {
           let mask = try read(&postings, search) { field, count in
             if slots[field] >= 0 { counts[end &+ slots[field]] = count }
           }
-          if isWanted(mask, base + end) {
+          if isWanted(mask, counts, end) {
             numbers[kept] = block.numbers[place]
             kept &+= 1
             end &+= width

@@ -103,8 +103,10 @@ extension SearchScores {
     let search = tree.search
     guard relevance.scan.mask == search.wholeMask else { return nil }
     let count = try evaluator.count(of: phrases[0])
-    let word = OneWord(
-      weights: relevance.weights, fields, try tree.totals(), having: count)
+    let totals = try tree.totals()
+    let word = OneWord(weights: relevance.weights, fields, totals, having: count)
+    // So many that their lengths are not looked for one by one, which would be slower than to read all of them.
+    let most = max(2048, Int(clamping: totals.records / 512))
     let slots = search.fields.indices.map { fields.firstIndex(of: $0) ?? -1 }
     let width = fields.count
     var mayReach = word.mayReach(0)
@@ -120,24 +122,24 @@ extension SearchScores {
     }
 
     try evaluator.forEachBlock(of: phrases[0].words[0], among: nil) { block in
-      try append(block, to: &kept, slots, width, search) { _, counts in
+      // A copy, which is not checked for other uses at each record.
+      let mayReach = mayReach
+      try append(block, to: &kept, slots, width, search) { _, counts, start in
         var code = 0
         for slot in 0..<width {
-          code |= Int(min(counts[slot], OneWord.mostPlaces)) &<< (2 &* slot)
+          code |= Int(min(counts[start &+ slot], OneWord.mostPlaces)) &<< (2 &* slot)
         }
         return mayReach[code]
       }
       // Not while the records of the block are read: reading other blocks moves them.
       if kept.numbers.count >= scoredAtOnce {
         try score()
-        scoredAtOnce = min(2 * scoredAtOnce, Self.mostScoredAtOnce)
+        scoredAtOnce = min(2 * scoredAtOnce, most)
       }
     }
     if !kept.numbers.isEmpty { try score() }
     return Best(tree: tree, count: count, entriesExamined: evaluator.entriesExamined)
   }
-
-  private static let mostScoredAtOnce = 2048
 
   struct Best {
     let tree: SearchTree

@@ -22,6 +22,8 @@ final class SearchScores {
   /// The owner of this object.
   private unowned let typed: TypedAccess
   private(set) var found: Found?
+  /// The scores of the best records, where only these were wanted.
+  var best: (tree: SearchTree, scores: [UInt64: Double])?
   lazy var words = RecordWords(context.coder)
 
   /// The records that have a word of the query, in order, and their scores.
@@ -45,6 +47,7 @@ final class SearchScores {
 
   /// The score of a record; 0 if it has no word.
   func score(of id: UnsafeRawBufferPointer) throws -> Double {
+    if let number = try best?.tree.number(of: id), let known = best?.scores[number] { return known }
     let found = try all()
     guard let number = try found.tree.number(of: id) else { return 0 }
     let place = SearchEvaluator.place(atOrAfter: number, in: found.numbers)

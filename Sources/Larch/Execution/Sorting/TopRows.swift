@@ -99,6 +99,9 @@ struct TopNumbers: ~Copyable {
 
   mutating func finish() { heap.sort() }
 
+  /// The rows that are kept, in their order once they are finished.
+  var rows: [UInt128] { heap }
+
   /// The row that comes next.
   var first: UInt128? { place < heap.count ? heap[place] : nil }
 

@@ -282,7 +282,8 @@ extension MirrorShipper {
     if head?.use == .shared {
       // A shared log of other stores, which was named by mistake, has nothing to do with this one.
       let last = header.needsFirstCopy ? header.left : header.shipped
-      if try isContinued(log, after: last, header) {
+      // What is known already is not asked again at each attempt.
+      if header.role != .superseded, try isContinued(log, after: last, header) {
         try environment.setOutboxRole(.superseded)
       }
       throw refused(.shared)
@@ -337,7 +338,8 @@ extension MirrorShipper {
     return refused(.superseded)
   }
 
-  /// Whether another store continues the log: only one that had what this store has shipped can be continued.
+  /// Whether another store continues the log: only one that had what this store has shipped can be continued. One
+  /// that has lost that is another log.
   private func isContinued(
     _ log: any SharedLog, after last: LogPlace?, _ header: OutboxHeader
   ) throws -> Bool {

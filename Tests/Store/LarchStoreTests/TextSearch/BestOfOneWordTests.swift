@@ -61,6 +61,10 @@ import Testing
             == Array(expected.dropFirst(limit).prefix(limit)), "\(limit)")
       }
       #expect(try store.ids(query.reversed().limit(20)) == expected.suffix(20).reversed())
+      // The token of a page has the score of its last row.
+      let page = try store.page(query.limit(20))
+      let next = try store.page(query.limit(20).after(try #require(page.next)))
+      #expect((page.records + next.records).map(\.id) == Array(expected.prefix(40)))
     }
   }
 
