@@ -191,7 +191,8 @@ final class RankedRows: RowSource {
 
   private func findOthers(after last: UInt128) throws {
     let found = try scores.all()
-    others.reserveCapacity(found.numbers.count - page)
+    // Of a damaged file, fewer may be found than its blocks say.
+    others.reserveCapacity(max(0, found.numbers.count - page))
     for place in found.numbers.indices {
       let row = row(key(of: found.scores[place]), found.numbers[place], found.tree)
       if row > last { others.append(row) }
