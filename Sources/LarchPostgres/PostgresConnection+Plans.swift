@@ -17,14 +17,11 @@ struct KeptPlans {
 
   /// The name for a statement that is now sent to the server; nil if it has enough.
   ///
-  /// The name says what the statement is: should a pooler be between after all, another session may know the name, but for nothing
-  /// else.
+  /// The name is a checksum of the statement. If there is a pooler after all, another session may know the name, but
+  /// only for the same statement.
   mutating func begin(_ statement: String) -> String? {
     guard pending == nil, names.count < Self.limit else { return nil }
-    var sum = LogChecksum(seed: 0x6C61_7263_68)
-    var text = statement
-    text.withUTF8 { sum.add(UnsafeRawBufferPointer($0)) }
-    let name = "larch_" + String(sum.value, radix: 16)
+    let name = "larch_" + String(PostgresTables.checksum(of: statement), radix: 16)
     pending = (statement, name)
     return name
   }
@@ -38,7 +35,7 @@ struct KeptPlans {
   /// Whether the failure of what was sent ahead is only that of a name: the statement is run without one.
   mutating func isOfName(_ failure: PostgresFailure) -> Bool {
     guard pending != nil, failure.state != nil, !failure.endsConnection else { return false }
-    // The session has the name: for the same statement, since the name says what it is.
+    // The session has the name already, and only for the same statement.
     if failure.state == "42P05" { finish() }
     pending = nil
     return true

@@ -4,8 +4,8 @@ internal import Larch
 /// A connection to a server, for one thread at a time. It never blocks in libpq: every wait has an end, and
 /// `PostgresWake` ends it from another thread.
 ///
-/// No setting is left behind, and behind a pooler no statement has a name, so a pooler may give each transaction
-/// another connection to the server.
+/// A pooler may give each transaction another connection to the server. So no setting is left behind, and statements
+/// get names only where no pooler is between.
 package final class PostgresConnection: CustomReflectable {
   let pq: LibPQ
   let handle: LibPQ.Connection
@@ -19,7 +19,8 @@ package final class PostgresConnection: CustomReflectable {
   /// Whether a transaction was begun and has not ended: then nobody else may have the connection.
   var isInTransaction = false
   private var hasSentAhead = false
-  /// Whether a pooler is between, which may have few connections to the server; assumed until the server has told its process.
+  /// Whether a pooler is between, which may have few connections to the server. True until the server has told the
+  /// number of its process.
   var isPooled = true
   /// What the server keeps for `runOften`.
   var plans = KeptPlans()

@@ -96,11 +96,14 @@ struct PostgresTables: Sendable {
   }
 
   /// The number of a lock that a transaction holds: the same for the same purpose, and for few others.
-  static func lock(_ purpose: String) -> Int64 {
+  static func lock(_ purpose: String) -> Int64 { Int64(bitPattern: checksum(of: purpose)) }
+
+  /// The same for the same text, in each program.
+  static func checksum(of text: String) -> UInt64 {
     var sum = LogChecksum(seed: 0x4C61_7263_68)
-    var purpose = purpose
-    purpose.withUTF8 { sum.add(UnsafeRawBufferPointer($0)) }
-    return Int64(bitPattern: sum.value)
+    var text = text
+    text.withUTF8 { sum.add(UnsafeRawBufferPointer($0)) }
+    return sum.value
   }
 
   /// The common beginning of statements about a store: its era that has no end. `$1` is its name.
