@@ -36,7 +36,7 @@ struct IndexKeys: ~Copyable {
 
   /// Adds the keys of every index, or of one alone, to `list`.
   ///
-  /// - Parameter memory: the record in memory, if it has every bit of the decoded one.
+  /// - Parameter memory: the record in memory, or a later one in its place, if it has every bit of the decoded one.
   mutating func collect(
     of record: UnsafeRawBufferPointer, from memory: RecordInMemory? = nil,
     in collection: CollectionHandle, with coder: RecordCoder, only: Int? = nil,
@@ -56,11 +56,12 @@ struct IndexKeys: ~Copyable {
       if !isDecided { undecided |= 1 << UInt64(number) }
     }
     if undecided == 0 { return }
-    if let memory {
-      try collectUndecided(of: memory, in: collection, into: &list)
-    } else {
-      try collectUndecided(of: record, in: collection, with: coder, into: &list)
+    if let memory,
+      try collectUndecided(of: record, from: memory, in: collection, with: coder, into: &list)
+    {
+      return
     }
+    try collectUndecided(of: record, in: collection, with: coder, into: &list)
   }
 
   /// Adds the keys of the index with this number. False if the bytes are not enough; nothing is
@@ -141,17 +142,31 @@ struct IndexKeys: ~Copyable {
     }
   }
 
+  /// Adds keys from memory; false if they need the bytes of the record.
   @inline(never)
   private mutating func collectUndecided(
-    of memory: RecordInMemory, in collection: CollectionHandle, into list: inout EntryList
+    of record: UnsafeRawBufferPointer, from memory: RecordInMemory, in collection: CollectionHandle,
+    with coder: RecordCoder, into list: inout EntryList
+  ) throws -> Bool {
+    if record.baseAddress == memory.bytes.baseAddress {
+      try collectUndecided(at: memory.address, memory.keys, in: collection, into: &list)
+      return true
+    }
+    return try coder.withValue(
+      of: record, collection.schema.type, from: memory.address, writtenAs: memory.bytes
+    ) { try collectUndecided(at: $0, memory.keys, in: collection, into: &list) }
+  }
+
+  private mutating func collectUndecided(
+    at address: UnsafeRawPointer, _ keys: [RecordKeys], in collection: CollectionHandle,
+    into list: inout EntryList
   ) throws {
     let isWhole = isWhole
     var left = undecided
     while left != 0 {
       let number = left.trailingZeroBitCount
       left &= left &- 1
-      let keys = memory.keys[collection.indexes[number].position]
-      try keys.forEachKey(at: memory.address, in: &writer) {
+      try keys[collection.indexes[number].position].forEachKey(at: address, in: &writer) {
         IndexKeys.insert($0, index: number, isWhole: isWhole, into: &list)
       }
     }

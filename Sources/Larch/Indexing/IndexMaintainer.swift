@@ -60,7 +60,7 @@ package final class IndexMaintainer {
       if hasWords { try addWords(of: id, in: collection) }
       return
     }
-    if let before { try collectOld(of: before, id: id, in: collection) }
+    if let before { try collectOld(of: before, id: id, from: memory, in: collection) }
     if let after {
       try keys.collect(
         of: after, from: memory, in: collection, with: context.coder, into: &new)
@@ -138,10 +138,12 @@ package final class IndexMaintainer {
   /// A record that its type cannot decode any more must still be replaceable and deletable: entries
   /// that need the decoded record are then searched in their indexes.
   private func collectOld(
-    of record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, in collection: CollectionHandle
+    of record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, from memory: RecordInMemory?,
+    in collection: CollectionHandle
   ) throws {
     do {
-      try keys.collect(of: record, in: collection, with: context.coder, into: &old)
+      try keys.collect(
+        of: record, from: memory, in: collection, with: context.coder, into: &old)
     } catch let error as LarchError where error.code == .decodingFailed {
       try findOld(keys.undecided, id: id, in: collection)
     } catch let error as LarchError {

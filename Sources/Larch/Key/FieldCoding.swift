@@ -64,6 +64,16 @@ where Value.Element: IndexKey {
     _ body: (inout KeyWriter) throws -> Void
   ) rethrows {
     let mark = writer.mark
+    // The elements of an array are read in place: an iterator of a type that is not known here costs as much as
+    // their keys.
+    let isDone: Void? = try value.withContiguousStorageIfAvailable { elements in
+      for place in elements.indices {
+        key.write(elements[place], to: &writer, isLast: isLast)
+        try body(&writer)
+        writer.rewind(to: mark)
+      }
+    }
+    if isDone != nil { return }
     for element in value {
       key.write(element, to: &writer, isLast: isLast)
       try body(&writer)

@@ -91,7 +91,7 @@ extension Planner {
     if filter.isNever || query.limit == 0 { return Plan.nothing(query) }
     let wanted = query.wanted(for: need)
     guard let traits = QueryOutline.traits(query, need, wanted: wanted),
-      let hash = QueryOutline.hash(filter, traits)
+      let hash = QueryOutline.hash(filter, need, traits)
     else { return try task(filter, query, need).choose(statistics) }
     guard let known = memory[hash], known.schema === schema, known.usable == usable,
       known.outline.fits(filter, query, need, traits)
@@ -127,7 +127,7 @@ extension PlanMemory {
     _ filter: FilterNode, _ query: QueryDescription, for need: QueryNeed, _ planner: Planner
   ) -> Known? {
     guard let traits = QueryOutline.traits(query, need, wanted: query.wanted(for: need)),
-      let hash = QueryOutline.hash(filter, traits), let known = self[hash],
+      let hash = QueryOutline.hash(filter, need, traits), let known = self[hash],
       known.schema === planner.schema, known.usable == planner.usable,
       known.outline.fits(filter, query, need, traits)
     else { return nil }
@@ -225,7 +225,7 @@ extension ScanOutline {
 
 extension FilterNode {
   /// The conjuncts of a normalized filter at these places.
-  fileprivate func conjuncts(_ places: [Int]) -> [FilterNode] {
+  func conjuncts(_ places: [Int]) -> [FilterNode] {
     if places.isEmpty { return [] }
     guard case .all(let nodes) = self else { return [self] }
     return places.map { nodes[$0] }

@@ -20,6 +20,8 @@ struct Candidate {
   var shareOfIDs = 1.0
   /// The number of keys for each entry, where entries are counted and not read.
   var keysForEntry = 1.0
+  /// The number of entries of each key, where of a key no more are read than are wanted.
+  var entriesOfKey = 1.0
   /// What a sample told of the keys; nil if they were not sampled.
   var keys: KeyFacts?
 

@@ -193,13 +193,29 @@ extension PlanTask {
   }
 
   /// The entries that are put into order together: most fields have many values, but not all.
-  private func sizeOfGroup(_ candidate: Candidate) -> Double {
+  private func sizeOfGroup(_ candidate: Candidate, _ results: Double) -> Double {
     guard case .index(let scan) = candidate.source,
       case .byIndex(let components, _, _) = candidate.order, case .terms(let terms, _) = order
     else { return 1 }
     let fields = schema.indexes[scan.index].fields[..<components].suffix(terms.count)
-    return fields.allSatisfy(\.isBool)
+    let size =
+      fields.allSatisfy(\.isBool)
       ? candidate.entries / 2 : candidate.entries.squareRoot()
+    guard let wanted, candidate.entriesOfKey > 1 else { return size }
+    let share = min(1, max(results, 0.5) / max(candidate.passing, 1))
+    return size * min(1, Double(wanted) / share / candidate.entriesOfKey)
+  }
+
+  /// Notes how many entries a key has, if groups of keys are put into order that would be large without that.
+  private func countEntriesOfKey(
+    of candidate: inout Candidate, _ statistics: some PlanStatistics
+  ) throws {
+    guard wanted != nil, after == nil, candidate.isInOrder,
+      case .index(let scan) = candidate.source, !isInOrderOfKeys(candidate, scan),
+      sizeOfGroup(candidate, candidate.rows) >= PlanTask.worthSampling
+    else { return }
+    let keys = try keys(of: scan, entries: candidate.rows, statistics)
+    candidate.entriesOfKey = candidate.rows / max(keys, 1)
   }
 
   private func plan(
@@ -267,6 +283,7 @@ extension PlanTask {
       guard var candidate = scan(match) else { continue }
       candidate.rows = try rows(of: candidate.source, total, statistics)
       if haveRivals { try countKeys(of: &candidate, statistics) }
+      try countEntriesOfKey(of: &candidate, statistics)
       candidates.append(candidate)
     }
     for var candidate in lists {
@@ -321,7 +338,7 @@ extension PlanTask {
     var read = candidate.entries * part
     // A group of keys is put into order before its first row is known; how many there are is not.
     if part < 1, case .index(let scan) = candidate.source, !isInOrderOfKeys(candidate, scan) {
-      read = max(read, sizeOfGroup(candidate))
+      read = max(read, sizeOfGroup(candidate, results))
     }
     var cost = Double(candidate.rangeCount) * Cost.range
     var keysLeft = read

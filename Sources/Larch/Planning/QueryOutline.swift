@@ -60,8 +60,10 @@ struct QueryOutline {
 
   /// A number that is equal for equal outlines; nil if the query is planned each time.
   @inline(__always)
-  static func hash(_ filter: FilterNode, _ traits: Int) -> UInt? {
+  static func hash(_ filter: FilterNode, _ need: QueryNeed, _ traits: Int) -> UInt? {
     var hash = UInt(bitPattern: traits)
+    // Selections of other fields of the same records are other queries, which are asked beside each other.
+    for field in need.neededFields { add(field, 0, to: &hash) }
     switch filter {
     case .all(let nodes):
       guard nodes.count <= testLimit else { return nil }
@@ -73,10 +75,13 @@ struct QueryOutline {
 
   @inline(__always)
   private static func add(_ node: FilterNode, to hash: inout UInt) -> Bool {
-    node.withKind { (field, kind) -> Void in
-      let address = field.map { UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) } ?? 0
-      hash = (hash ^ address >> 4 ^ kind.bits << 32) &* 0x9E37_79B9_7F4A_7C15
-    } != nil
+    node.withKind { (field, kind) -> Void in add(field, kind.bits, to: &hash) } != nil
+  }
+
+  @inline(__always)
+  private static func add(_ field: FieldReference?, _ bits: UInt, to hash: inout UInt) {
+    let address = field.map { UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) } ?? 0
+    hash = (hash ^ address >> 4 ^ bits << 32) &* 0x9E37_79B9_7F4A_7C15
   }
 
   /// Everything of a query but its filter, its order and its fields, as a number; nil if it is

@@ -151,7 +151,7 @@ struct MemberwiseTests {
     try run(type)
   }
 
-  private static func damage(_ good: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
+  static func damage(_ good: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
     var bytes = good
     switch generator.next() % 8 {
     case 0: bytes.removeLast(Int(generator.next() % UInt64(bytes.count + 1)))

@@ -136,6 +136,74 @@ struct DirectAnswerTests {
     #expect(try tunes.read { try $0.rowsOfKey(texts.details, of: Tune.self) }?.count == 445)
   }
 
+  struct Mark: Record, Equatable {
+    var id = RecordID<Mark>()
+    var place: String
+    var grade: Int
+    var share: Double?
+    var day: Date
+    static let schema = Schema<Mark> {
+      Index(\.place, \.grade, \.day)
+      Index(\.grade, \.share)
+    }
+  }
+
+  @Test("Selected fields of ranges of an index, with several records at a key", arguments: 0..<4)
+  func selected(seed: Int) throws {
+    var random = SeededGenerator(seed: UInt64(seed) + 4_242)
+    let store = try Store.temporary(for: Mark.self)
+    let places = ["", "a", "ab", "é\u{0}z", String(repeating: "y", count: 600)]
+    var marks: [Mark] = []
+    var direct = 0
+    for round in 0..<3 {
+      try store.write { tx in
+        for _ in 0..<[4, 40, 900][round] {
+          var mark = Mark(
+            place: random.pick(places), grade: random.below(12) - 3,
+            share: random.chance(1, in: 4) ? nil : Double(random.below(5)) / 4,
+            day: Date(timeIntervalSinceReferenceDate: Double(random.below(4))))
+          try tx.insert(&mark)
+        }
+        // So that ids do not have the order of the entries, and are not all there.
+        for mark in try tx.all(Mark.self) where random.chance(1, in: 9) {
+          try tx.delete(Mark.self, mark.id)
+        }
+      }
+      marks = try store.fetch(Mark.all)
+      for _ in 0..<60 {
+        let (place, low, high) = (random.pick(places), random.below(14) - 4, random.below(14) - 4)
+        let within = Mark.where { $0.place == place && $0.grade >= low && $0.grade < high }
+        let found = marks.filter { $0.place == place && $0.grade >= low && $0.grade < high }
+        let above = marks.filter { $0.grade > low }
+        try store.read { tx throws in
+          for _ in 0..<2 {
+            let fields = within.select(\.place, \.grade, \.day)
+            #expect(
+              try tx.fetch(fields).map { "\($0)" }
+                == found.map { "\(($0.place, $0.grade, $0.day))" })
+            #expect(
+              try tx.fetch(within.select(\.place, \.grade)).map { "\($0)" }
+                == found.map { "\(($0.place, $0.grade))" })
+            #expect(try tx.fetch(within.select(\.grade)) == found.map(\.grade))
+            #expect(try tx.fetch(within.select(\.id)) == found.map(\.id))
+            let shares = Mark.where { $0.grade > low }.select(\.share, \.grade)
+            #expect(try tx.fetch(shares).map { "\($0)" } == above.map { "\(($0.share, $0.grade))" })
+            // A date of zero may be minus zero, which only the record tells.
+            if try tx.valuesOfRange(within.select(\.place, \.grade)) != nil { direct += 1 }
+            #expect(try tx.fetch(fields.limit(2)).count == min(2, found.count))
+          }
+        }
+      }
+    }
+    #expect(direct > 100)
+    let fields = Mark.where { $0.place == "a" && $0.grade > 0 }.select(\.place, \.grade)
+    let isPlanned = try store.write { tx in
+      _ = try tx.fetch(fields)
+      return try tx.valuesOfRange(fields) == nil
+    }
+    #expect(isPlanned)
+  }
+
   /// Twice: the first time the outline may be new.
   private func check<R: Record & Equatable>(
     _ store: Store, _ query: Query<R>, _ found: [R]

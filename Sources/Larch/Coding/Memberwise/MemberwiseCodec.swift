@@ -32,6 +32,7 @@ final class MemberwiseCodec {
   @exclusivity(unchecked) private var lessonsLeft = 64
   /// Memory for one value of the type, which reading fills.
   let scratch: UnsafeMutableRawPointer
+  let memory: TypeLayout.Memory
   /// Whether some records are coded both ways.
   let isSampled: Bool
   /// Whether a value that is written memberwise is read back with every bit of its own. A default may take
@@ -61,7 +62,7 @@ final class MemberwiseCodec {
     self.shapes = shapes
     self.readsMissingAsNil = readsMissingAsNil
     generation = shapes.generation
-    let memory = TypeLayout.Memory(of: type)
+    memory = TypeLayout.Memory(of: type)
     isSampled = plan.isSampled
     isExact = plan.isExact && readsMissingAsNil
     scratch = .allocate(byteCount: max(memory.size, 1), alignment: memory.alignment)
@@ -73,6 +74,11 @@ final class MemberwiseCodec {
 
   /// The id of the shape for writing; 0 if it cannot write yet.
   var writtenShape: UInt16 { writer?.takeUnretainedValue().header ?? 0 }
+
+  /// The program for writing, if it still fits the shapes.
+  var writingProgram: MemberwiseProgram? {
+    generation == shapes.generation ? writer?.takeUnretainedValue() : nil
+  }
 
   /// Appends the record of the value at `value`.
   @inline(__always)

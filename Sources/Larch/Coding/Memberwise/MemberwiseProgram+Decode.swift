@@ -4,87 +4,108 @@ extension MemberwiseProgram {
   /// Initializes the memory at `target` from a record. False if Codable must read it, for example
   /// because the bytes are damaged; then nothing is left initialized.
   func decode(_ record: UnsafeRawBufferPointer, into target: UnsafeMutableRawPointer) -> Bool {
+    guard let (base, mask) = opened(record) else { return false }
     let count = record.count
-    guard count >= slotsEnd, count <= RecordFormat.narrowLimit, let base = record.baseAddress,
-      base.loadUnaligned(as: UInt16.self) == header
-    else { return false }
-    let mask = self.mask(record)
-    guard mask & requiredMask == requiredMask, mask & ~knownMask == 0 else { return false }
     var start = slotsEnd
     var next = UnsafePointer(steps)
     let last = next + stepCount
     while next < last {
       let step = next
       next += 1
-      let slot = base + Int(step.pointee.slotOffset)
-      let place = target + Int(step.pointee.memoryOffset)
-      switch step.pointee.operation {
-      case .copy8: place.copyMemory(from: slot, byteCount: 8)
-      case .directString:
-        let end = Int(slot.loadUnaligned(as: UInt16.self))
-        guard end >= start, end <= count else { return undo(step, target) }
-        if let (low, high) = SmallString.words(base + start, end &- start) {
-          place.storeBytes(of: low, as: UInt64.self)
-          place.storeBytes(of: high, toByteOffset: 8, as: UInt64.self)
-        } else if !Self.readText(base + start, end &- start, into: place) {
-          return undo(step, target)
-        }
-        start = end
-      case .bool:
-        let byte = slot.load(as: UInt8.self)
-        guard byte <= 1 else { return undo(step, target) }
-        place.storeBytes(of: byte, as: UInt8.self)
-      case .copy1: place.copyMemory(from: slot, byteCount: 1)
-      case .copy2: place.copyMemory(from: slot, byteCount: 2)
-      case .copy4: place.copyMemory(from: slot, byteCount: 4)
-      case .copy16: place.copyMemory(from: slot, byteCount: 16)
-      case .optionalCopy:
-        let width = Int(step.pointee.width)
-        let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
-        if isThere {
-          Self.copy(slot, to: place, width)
-        } else {
-          Self.clear(place, width)
-        }
-        place.storeBytes(of: isThere ? 0 : 1, toByteOffset: width, as: UInt8.self)
-      case .optionalBool:
-        let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
-        let byte = slot.load(as: UInt8.self)
-        guard byte <= 1 else { return undo(step, target) }
-        place.assumingMemoryBound(to: Bool?.self).initialize(to: isThere ? byte == 1 : nil)
-      case .fixedEnumeration, .optionalFixedEnumeration:
-        let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
-        let bytes = UnsafeRawBufferPointer(start: slot, count: Int(step.pointee.width))
-        guard Self.decodeCase(step.pointee.table, isThere, bytes, into: place) else {
-          return undo(step, target)
-        }
-      case .decimal, .optionalDecimal:
-        let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
-        guard Self.readDecimal(step.pointee, isThere, slot, into: place) else {
-          return undo(step, target)
-        }
-      default:
-        let end = Int(slot.loadUnaligned(as: UInt16.self))
-        guard end >= start, end <= count else { return undo(step, target) }
-        let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
-        let bytes = UnsafeRawBufferPointer(start: base + start, count: end &- start)
-        guard isThere || bytes.isEmpty else { return undo(step, target) }
-        let isRead =
-          switch step.pointee.operation {
-          case .optionalDirectString:
-            Self.readText(isThere, base + start, end &- start, into: place)
-          case .enumeration, .optionalEnumeration:
-            Self.decodeCase(step.pointee.table, isThere, bytes, into: place)
-          default: decodeRarely(step.pointee, isThere, bytes, into: place)
-          }
-        guard isRead else { return undo(step, target) }
-        start = end
+      guard read(step, of: base, count, mask, from: &start, into: target) else {
+        return undo(step, target)
       }
     }
     guard start == count else { return undo(next, target) }
     if hasAbsent {
       guard readsMissingAsNil else { return undo(next, target) }
       initializeAbsent(target)
+    }
+    return true
+  }
+
+  /// The bytes of a record of this shape, and which fields it has.
+  @inline(__always)
+  func opened(_ record: UnsafeRawBufferPointer) -> (base: UnsafeRawPointer, mask: UInt64)? {
+    guard record.count >= slotsEnd, record.count <= RecordFormat.narrowLimit,
+      let base = record.baseAddress, base.loadUnaligned(as: UInt16.self) == header
+    else { return nil }
+    let mask = self.mask(record)
+    guard mask & requiredMask == requiredMask, mask & ~knownMask == 0 else { return nil }
+    return (base, mask)
+  }
+
+  /// Initializes the property of one step; false if Codable must read the record.
+  ///
+  /// - Parameter start: where the bytes of the next variable field begin; moved behind those that are read.
+  @inline(__always)
+  func read(
+    _ step: UnsafePointer<Step>, of base: UnsafeRawPointer, _ count: Int, _ mask: UInt64,
+    from start: inout Int, into target: UnsafeMutableRawPointer
+  ) -> Bool {
+    let slot = base + Int(step.pointee.slotOffset)
+    let place = target + Int(step.pointee.memoryOffset)
+    switch step.pointee.operation {
+    case .copy8: place.copyMemory(from: slot, byteCount: 8)
+    case .directString:
+      let end = Int(slot.loadUnaligned(as: UInt16.self))
+      guard end >= start, end <= count else { return false }
+      if let (low, high) = SmallString.words(base + start, end &- start) {
+        place.storeBytes(of: low, as: UInt64.self)
+        place.storeBytes(of: high, toByteOffset: 8, as: UInt64.self)
+      } else if !Self.readText(base + start, end &- start, into: place) {
+        return false
+      }
+      start = end
+    case .bool:
+      let byte = slot.load(as: UInt8.self)
+      guard byte <= 1 else { return false }
+      place.storeBytes(of: byte, as: UInt8.self)
+    case .copy1: place.copyMemory(from: slot, byteCount: 1)
+    case .copy2: place.copyMemory(from: slot, byteCount: 2)
+    case .copy4: place.copyMemory(from: slot, byteCount: 4)
+    case .copy16: place.copyMemory(from: slot, byteCount: 16)
+    case .optionalCopy:
+      let width = Int(step.pointee.width)
+      let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
+      if isThere {
+        Self.copy(slot, to: place, width)
+      } else {
+        Self.clear(place, width)
+      }
+      place.storeBytes(of: isThere ? 0 : 1, toByteOffset: width, as: UInt8.self)
+    case .optionalBool:
+      let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
+      let byte = slot.load(as: UInt8.self)
+      guard byte <= 1 else { return false }
+      place.assumingMemoryBound(to: Bool?.self).initialize(to: isThere ? byte == 1 : nil)
+    case .fixedEnumeration, .optionalFixedEnumeration:
+      let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
+      let bytes = UnsafeRawBufferPointer(start: slot, count: Int(step.pointee.width))
+      guard Self.decodeCase(step.pointee.table, isThere, bytes, into: place) else {
+        return false
+      }
+    case .decimal, .optionalDecimal:
+      let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
+      guard Self.readDecimal(step.pointee, isThere, slot, into: place) else {
+        return false
+      }
+    default:
+      let end = Int(slot.loadUnaligned(as: UInt16.self))
+      guard end >= start, end <= count else { return false }
+      let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
+      let bytes = UnsafeRawBufferPointer(start: base + start, count: end &- start)
+      guard isThere || bytes.isEmpty else { return false }
+      let isRead =
+        switch step.pointee.operation {
+        case .optionalDirectString:
+          Self.readText(isThere, base + start, end &- start, into: place)
+        case .enumeration, .optionalEnumeration:
+          Self.decodeCase(step.pointee.table, isThere, bytes, into: place)
+        default: decodeRarely(step.pointee, isThere, bytes, into: place)
+        }
+      guard isRead else { return false }
+      start = end
     }
     return true
   }
@@ -172,10 +193,10 @@ extension MemberwiseProgram {
       return true
     default: break
     }
-    let detail = details[Int(step.detail)]
+    let number = Int(step.detail)
     guard isThere else {
-      detail.optional?.initializeNone(at: place)
-      return detail.optional != nil
+      details[number].optional?.initializeNone(at: place)
+      return details[number].optional != nil
     }
     switch step.operation {
     case .leaf, .optionalLeaf:
@@ -184,23 +205,37 @@ extension MemberwiseProgram {
         place.assumingMemoryBound(to: Leaf.self).initialize(to: value)
         return true
       }
-      guard let leaf = detail.leaf, _openExistential(leaf, do: read) else { return false }
+      guard let leaf = details[number].leaf, _openExistential(leaf, do: read) else { return false }
     case .record, .optionalRecord:
-      guard let nested = detail.nested, nested.decode(bytes, into: place) else { return false }
+      guard let nested = details[number].nested, nested.decode(bytes, into: place) else {
+        return false
+      }
     case .list, .optionalList:
-      guard let elements = detail.elements, elements.read(bytes, into: place) else { return false }
+      guard let elements = details[number].elements, elements.read(bytes, into: place) else {
+        return false
+      }
     default: return false
     }
     // Without an optional, the payload is the property.
-    detail.optional?.wrap(at: place)
+    details[number].optional?.wrap(at: place)
     return true
   }
 
   /// Destroys the properties before `failed`; always false.
   @inline(never)
   private func undo(_ failed: UnsafePointer<Step>, _ target: UnsafeMutableRawPointer) -> Bool {
+    destroy(.max, before: failed, in: target)
+    return false
+  }
+
+  /// Destroys the properties of some fields, which have the bits of their steps.
+  func destroy(
+    _ fields: UInt64, before end: UnsafePointer<Step>, in target: UnsafeMutableRawPointer
+  ) {
     var step = UnsafePointer(steps)
-    while step < failed {
+    while step < end {
+      defer { step += 1 }
+      guard fields & (1 &<< UInt64(step.pointee.bit)) != 0 else { continue }
       switch step.pointee.operation {
       case .string, .directString, .optionalString, .optionalDirectString, .leaf, .optionalLeaf,
         .record, .optionalRecord, .list, .optionalList:
@@ -211,9 +246,7 @@ extension MemberwiseProgram {
         _openExistential(details[Int(step.pointee.detail)].type, do: destroy)
       default: break
       }
-      step += 1
     }
-    return false
   }
 
   @inline(__always)

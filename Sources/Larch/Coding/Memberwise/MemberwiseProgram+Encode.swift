@@ -101,6 +101,7 @@ extension MemberwiseProgram {
     _ step: Step, _ source: UnsafeRawPointer, to output: inout RecordOutput, _ start: Int,
     _ mask: inout UInt64
   ) -> Bool {
+    let number = Int(step.detail)
     switch step.operation {
     case .string: output.append(source.assumingMemoryBound(to: String.self).pointee)
     case .optionalDirectString, .optionalString:
@@ -115,27 +116,26 @@ extension MemberwiseProgram {
       }
       output.append(bytes)
     case .leaf, .optionalLeaf:
-      let detail = details[Int(step.detail)]
-      if step.operation == .optionalLeaf, detail.optional?.isNone(at: source) == true {
+      if step.operation == .optionalLeaf, details[number].optional?.isNone(at: source) == true {
         return true
       }
-      guard let leaf = detail.leaf else { return false }
+      guard let leaf = details[number].leaf else { return false }
       func write<Leaf: MemberwiseLeaf>(_: Leaf.Type) -> Bool {
         source.assumingMemoryBound(to: Leaf.self).pointee.write(to: &output)
       }
       guard _openExistential(leaf, do: write) else { return false }
     case .record, .optionalRecord:
-      let detail = details[Int(step.detail)]
-      if step.operation == .optionalRecord, detail.optional?.isNone(at: source) == true {
+      if step.operation == .optionalRecord, details[number].optional?.isNone(at: source) == true {
         return true
       }
-      guard let nested = detail.nested, nested.encode(source, to: &output) else { return false }
+      guard let nested = details[number].nested, nested.encode(source, to: &output) else {
+        return false
+      }
     case .list, .optionalList:
-      let detail = details[Int(step.detail)]
-      if step.operation == .optionalList, detail.optional?.isNone(at: source) == true {
+      if step.operation == .optionalList, details[number].optional?.isNone(at: source) == true {
         return true
       }
-      guard let elements = detail.elements, elements.write(source, to: &output) else {
+      guard let elements = details[number].elements, elements.write(source, to: &output) else {
         return false
       }
     default: return false

@@ -62,8 +62,9 @@ final class MemberwiseProgram {
   let canEncode: Bool
   let stepCount: Int
   let steps: UnsafeMutablePointer<Step>
-  /// Not read on the common path, where checked exclusive access would cost time.
-  @exclusivity(unchecked) var details: [Detail] = []
+  /// Not read on the common path. Plain memory: an element of an array would be copied, and its references
+  /// counted, for each value.
+  let details: UnsafeMutableBufferPointer<Detail>
   /// Optional properties that the shape does not have: they are nil.
   let absent: [(offset: Int, optional: any OptionalMemory.Type)]
   let hasAbsent: Bool
@@ -76,6 +77,7 @@ final class MemberwiseProgram {
       return nil
     }
     var steps: [Step] = []
+    var details: [Detail] = []
     var required: UInt64 = 0
     var found = 0
     let byName = Dictionary(
@@ -134,9 +136,15 @@ final class MemberwiseProgram {
     stepCount = steps.count
     self.steps = .allocate(capacity: max(1, steps.count))
     self.steps.initialize(from: steps, count: steps.count)
+    self.details = .allocate(capacity: details.count)
+    _ = self.details.initialize(fromContentsOf: details)
   }
 
-  deinit { steps.deallocate() }
+  deinit {
+    steps.deallocate()
+    details.deinitialize()
+    details.deallocate()
+  }
 
   private static func operation(
     of property: MemberwisePlan.Property

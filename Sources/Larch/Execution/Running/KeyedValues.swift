@@ -7,12 +7,9 @@ final class KeyedValues {
   private let places: UnsafeMutablePointer<Int>
   private let count: Int
 
-  /// Nil if a field is in no key, or is nil in some.
-  init?(_ elements: SelectedElements, _ fields: [FieldReference], _ run: PlanRun) {
-    guard run.plan.isCovering, case .index(let scan) = run.plan.source,
-      fields.count == elements.count,
-      let schema = run.collection.indexes.first(where: { $0.position == scan.index })?.schema
-    else { return nil }
+  /// Nil if a field is in no key of the index, or is nil in some.
+  init?(_ elements: SelectedElements, _ fields: [FieldReference], in schema: IndexSchema) {
+    guard fields.count == elements.count else { return nil }
     let places = UnsafeMutablePointer<Int>.allocate(capacity: max(1, fields.count))
     for (place, field) in fields.enumerated() {
       guard field.isStandard, !field.isMultiple, let simple = field.form.simple,
@@ -30,6 +27,14 @@ final class KeyedValues {
     self.places = places
     count = fields.count
     components = KeyComponents(schema)
+  }
+
+  /// For the rows of a plan; nil also if it does not read its index alone.
+  convenience init?(_ elements: SelectedElements, _ fields: [FieldReference], _ run: PlanRun) {
+    guard run.plan.isCovering, case .index(let scan) = run.plan.source,
+      let schema = run.collection.indexes.first(where: { $0.position == scan.index })?.schema
+    else { return nil }
+    self.init(elements, fields, in: schema)
   }
 
   deinit { places.deallocate() }

@@ -99,18 +99,9 @@ final class SortedRows: RowSource {
     return true
   }
 
-  /// A row with its key as a number that sorts by the id: then come the place of the key in `keys` or in the
-  /// map, which has fewer than 2^48 bytes, and its length.
-  @inline(__always)
-  private static func row(_ id: UInt64, keyAt place: Int, count: Int) -> UInt128 {
-    UInt128(id) << 64 | UInt128(UInt64(truncatingIfNeeded: place &<< 16 | count))
-  }
-
   @inline(__always)
   private func key(of row: UInt128) -> UnsafeRawBufferPointer {
-    let place = UInt64(truncatingIfNeeded: row)
-    let start = map ?? UnsafeRawPointer(keys.base)
-    return UnsafeRawBufferPointer(start: start + Int(place &>> 16), count: Int(place & 0xFFFF))
+    RowWithKey.key(of: row, from: map ?? UnsafeRawPointer(keys.base))
   }
 
   private func take(_ row: RowSorter.Row?) -> Bool {
@@ -222,7 +213,7 @@ final class SortedRows: RowSource {
 
   @inline(__always)
   private func append(_ number: UInt64, _ key: UnsafeRawBufferPointer) {
-    numbers.append(SortedRows.row(number, keyAt: keys.count, count: key.count))
+    numbers.append(RowWithKey.row(number, keyAt: keys.count, count: key.count))
     keys.append(key)
   }
 
@@ -242,7 +233,7 @@ final class SortedRows: RowSource {
       for number in 0..<ids.count / 8 {
         let id = UnsafeRawBufferPointer(rebasing: ids[number * 8..<number * 8 + 8])
         numbers.append(
-          SortedRows.row(sortKey.number(ofID: id), keyAt: place, count: key.count))
+          RowWithKey.row(sortKey.number(ofID: id), keyAt: place, count: key.count))
       }
       return !isFull
     }

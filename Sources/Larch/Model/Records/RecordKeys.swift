@@ -1,6 +1,8 @@
 /// A record in memory, and what makes the keys of its indexes.
 package struct RecordInMemory {
   let address: UnsafeRawPointer
+  /// What it was encoded to.
+  let bytes: UnsafeRawBufferPointer
   /// By the positions of the indexes.
   let keys: [RecordKeys]
 }

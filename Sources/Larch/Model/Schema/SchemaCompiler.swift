@@ -42,6 +42,7 @@ package enum SchemaCompiler {
     let searches = try searches(
       of: declared.searches, besides: indexes, in: name, defaults, reading)
     let program = rules.program(places: places)
+    let keys = declarations.map(\.keys)
     let version = try version(declared.versions, of: name)
     return CollectionSchema(
       name: name, typeName: typeName, type: type, idKind: R.ID.idKind,
@@ -52,8 +53,13 @@ package enum SchemaCompiler {
       renames: renames,
       decodedKeys: { bytes, coder, writer, isWanted, emit in
         let record = try coder.decode(R.self, from: bytes)
-        for (number, declaration) in declarations.enumerated() where isWanted(number) {
-          try declaration.forEachKey(of: record, in: &writer) { try emit(number, &$0) }
+        try withUnsafePointer(to: record) { record in
+          // An iterator over a generic type would ask for its metadata for each record.
+          for number in keys.indices where isWanted(number) {
+            try keys[number].forEachKey(at: UnsafeRawPointer(record), in: &writer) {
+              try emit(number, &$0)
+            }
+          }
         }
       },
       decodedTexts: { bytes, coder, search, emit in

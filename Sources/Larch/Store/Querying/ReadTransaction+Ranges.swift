@@ -56,4 +56,89 @@ extension ReadTransaction {
       return isWhole ? ids.takeArray() : nil
     }
   }
+
+  /// The selected values of the records in ranges of an index that has all of them, in the order of their ids; nil
+  /// if the query must be planned, or if a key does not have every bit of a value.
+  func valuesOfRange<R: Record, Row>(_ selection: Selection<R, Row>) throws -> [Row]? {
+    let query = selection.query.details
+    guard query.limit == nil, !selection.isDistinct,
+      let fields = selection.references, let elements = selection.elements,
+      mayBeAnsweredDirectly(query)
+    else { return nil }
+    return try storage { _ in
+      let collection = try context.collection(of: R.self)
+      let planner = Planner(schema: collection.schema, usable: collection.answering)
+      let filter = try query.filter.normalized()
+      let known = context.planMemory.known(filter, query, for: .fields(fields), planner)
+      guard collection.stored.idKind.width == 8, let scan = known?.scan, scan.isCovering,
+        let match = scan.match, !match.mayRepeat, scan.residue.isEmpty, scan.keyFilter.isEmpty
+      else { return nil }
+      let index = try collection.index(at: match.index)
+      var bounds = ScanBounds(
+        index.schema, filter.conjuncts(scan.bounds), pointCount: match.pointCount)
+      bounds.make()
+      if bounds.isUnwritable || bounds.isCut { return nil }
+      guard let values = KeyedValues(elements, fields, in: index.schema),
+        let tree = try context.mappedTree(index.database),
+        let rows = tree.rows(in: bounds.ranges)
+      else { return nil }
+      let result = RecordBuffer<Row>()
+      result.reserve(rows.count)
+      for row in rows {
+        let key = RowWithKey.key(of: row, from: tree.start)
+        guard try values.make(key, at: UnsafeMutableRawPointer(result.next())) else { return nil }
+        result.filled()
+      }
+      return result.takeArray()
+    }
+  }
+}
+
+extension MappedTree {
+  /// The ids of eight bytes in ranges of keys, each with its key, in the order of the ids; nil if there are so many
+  /// that a plan had better sort them, or if a key has so many that only LMDB has them all.
+  fileprivate func rows(in ranges: [KeyRange]) -> [UInt128]? {
+    var rows: [UInt128] = []
+    rows.reserveCapacity(128)
+    for range in ranges {
+      let isWhole = range.withBounds { lower, upper in
+        forEachLeaf(from: lower, to: upper) { leaf, places in
+          for place in places {
+            guard let node = node(place, in: leaf), let key = node.key.baseAddress,
+              rows.count < MappedTree.mostRows
+            else { return false }
+            let ids: UnsafeRawBufferPointer
+            switch values(of: node, in: leaf) {
+            case .one(let id) where id.count == 8: ids = id
+            case .run(let all, 8): ids = all
+            case .one, .run, .other: return false
+            }
+            for place in stride(from: 0, to: ids.count & ~7, by: 8) {
+              rows.append(
+                RowWithKey.row(
+                  UInt64(bigEndian: ids.loadUnaligned(fromByteOffset: place, as: UInt64.self)),
+                  keyAt: key - start, count: node.key.count))
+            }
+          }
+          return true
+        }
+      }
+      guard isWhole else { return nil }
+    }
+    RadixSort.sort(&rows)
+    return rows
+  }
+
+  private static var mostRows: Int { 1 << 20 }
+}
+
+extension KeyRange {
+  fileprivate func withBounds<T>(
+    _ body: (_ lower: UnsafeRawBufferPointer, _ upper: UnsafeRawBufferPointer?) throws -> T
+  ) rethrows -> T {
+    try lower.withUnsafeBytes { lower in
+      guard let upper else { return try body(lower, nil) }
+      return try upper.withUnsafeBytes { try body(lower, $0) }
+    }
+  }
 }

@@ -9,7 +9,8 @@ extension Selection: RunnableRequest {
   /// The selected values.
   @usableFromInline
   func allRows(in tx: ReadTransaction) throws -> [Row] {
-    try rows(in: tx, details: query.details)
+    if let rows = try tx.valuesOfRange(self) { return rows }
+    return try rows(in: tx, details: query.details)
   }
 
   /// The selected values, for an observer, which compares them.

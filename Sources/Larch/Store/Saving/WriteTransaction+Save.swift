@@ -328,7 +328,8 @@ extension WriteTransaction {
       try writer.maintainer.update(
         id: save.id, before: save.before, after: save.record,
         from: save.isExact
-          ? RecordInMemory(address: UnsafeRawPointer(memory), keys: declarations.keys) : nil,
+          ? RecordInMemory(
+            address: UnsafeRawPointer(memory), bytes: save.record, keys: declarations.keys) : nil,
         in: collection,
         prove: { try writer.proof.check(record, declarations, $0, in: collection) },
         write: {

@@ -115,6 +115,42 @@ struct ComputedIndexTests {
     try check(store, baskets)
   }
 
+  /// One property changes at a time: the old entries are those of the new record with that property read back.
+  @Test("An update of one property replaces the entries of the record", arguments: 0..<4)
+  func oneProperty(seed: Int) throws {
+    var random = SeededGenerator(seed: UInt64(seed) + 770)
+    let store = try Store.temporary(for: Basket.self)
+    var baskets: [Basket] = []
+    let long = String(repeating: "a long text, which is not kept in the string itself ", count: 3)
+    try store.write { tx in
+      for number in 0..<40 {
+        var basket = basket(&random, number)
+        basket.owner += long
+        try tx.insert(&basket)
+        baskets.append(basket)
+      }
+    }
+    for round in 0..<6 {
+      try store.write { tx in
+        for number in 0..<60 {
+          let place = random.below(baskets.count)
+          var changed = baskets[place]
+          switch random.below(4) {
+          case 0: changed.owner = "owner \(random.below(9))\(random.below(2) == 0 ? long : "")"
+          case 1: changed.kind = changed.kind == .small ? .large : .small
+          case 2: changed.lines = basket(&random, 0).lines
+          default:
+            changed.note = changed.note == nil ? "note \(round * 100 + number) \(long)" : nil
+          }
+          try tx.update(changed)
+          baskets[place] = changed
+        }
+      }
+      try check(store, baskets)
+      #expect(try store.fetch(Basket.all).map { "\($0)" } == baskets.map { "\($0)" })
+    }
+  }
+
   @Test("Entries of numbers in other forms are those of the decoded record")
   func forms() throws {
     let store = try Store.temporary(for: Price.self)
