@@ -20,6 +20,14 @@ struct KeyFacts {
   var refused: Double
   /// The entries that it leaves.
   var passing: Double
+  /// The same at most: a key with many entries may not be among those that were sampled.
+  var mostPassing: Double
+
+  /// Adds entries that are all left.
+  mutating func add(entries: Double) {
+    passing += entries
+    mostPassing += entries
+  }
 }
 
 extension PlanSample {
@@ -30,10 +38,12 @@ extension PlanSample {
   ///
   /// - Parameter guess: the share of entries that is assumed to pass without a sample.
   func facts(entries total: Double, guess: Double) -> KeyFacts {
-    if keys == 0 { return KeyFacts(refused: 0, passing: 0) }
+    if keys == 0 { return KeyFacts(refused: 0, passing: 0, mostPassing: 0) }
     let part = keyCount / Double(keys)
     if part <= 1 {
-      return KeyFacts(refused: Double(keys - passingKeys), passing: Double(passingEntries))
+      let passing = Double(passingEntries)
+      return KeyFacts(
+        refused: Double(keys - passingKeys), passing: passing, mostPassing: passing)
     }
     // Of few sampled keys none may pass, and a key with many entries may not be among them.
     let weight = PlanSample.weightOfGuess
@@ -43,7 +53,8 @@ extension PlanSample {
     let sampled = min(total, Double(entries) * part)
     return KeyFacts(
       refused: min(total, keyCount) * Double(keys - passingKeys) / Double(keys),
-      passing: sampled * share + (total - sampled) * guess)
+      passing: sampled * share + (total - sampled) * guess,
+      mostPassing: sampled * share + (total - sampled))
   }
 
   /// The share of rows for which conditions are true.

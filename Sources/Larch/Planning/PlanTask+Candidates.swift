@@ -29,6 +29,14 @@ struct Candidate {
   var passing: Double { keys?.passing ?? rows }
   /// The number of entries that are read.
   var entries: Double { keys.map { $0.refused + $0.passing } ?? rows }
+
+  /// The candidate if its keys leave as many entries as they may.
+  var atWorst: Candidate {
+    guard let keys, keys.passing < keys.mostPassing else { return self }
+    var worst = self
+    worst.keys?.passing = keys.mostPassing
+    return worst
+  }
 }
 
 // MARK: - Building

@@ -115,7 +115,7 @@ extension PlanTask {
     let least =
       first.isInOrder
       ? self.least(first, wanted)
-      : cost(candidates[sure], results, upToLimit: false, leavingAllKeys: true)
+      : cost(candidates[sure].atWorst, results, upToLimit: false, leavingAllKeys: true)
     var trial: (candidate: Candidate, cost: Double)?
     for (place, other) in candidates.enumerated()
     where other.isInOrder && place != best && place != sure && !other.asksRelated {
@@ -172,6 +172,7 @@ extension PlanTask {
 
   /// The cost if all wanted rows come last. If each row is one of them, they are the first ones.
   func most(_ candidate: Candidate, _ results: Double) -> Double {
+    let candidate = candidate.atWorst
     // Of sorted ids, records are read up to the last wanted one, which without a residue are the
     // first.
     if isByID, !candidate.isInOrder {

@@ -94,22 +94,23 @@ extension PlanTask {
       return sample?.facts(
         entries: candidate.rows, guess: share(of: candidate.checked & ~candidate.used, shares))
     case .union(let parts):
-      var facts = KeyFacts(refused: 0, passing: 0)
+      var facts = KeyFacts(refused: 0, passing: 0, mostPassing: 0)
       var isSampled = false
       for part in parts {
         if case .records(let ranges) = part {
-          facts.passing += Double(try statistics.estimate(ids: ranges))
+          facts.add(entries: Double(try statistics.estimate(ids: ranges)))
           continue
         }
         guard case .index(let scan) = part else { return nil }
         let entries = Double(try statistics.estimate(index: scan.index, ranges: scan.ranges))
         guard !scan.keyFilter.isEmpty, let sample = try statistics.sample(part, [], rows: 0) else {
-          facts.passing += entries
+          facts.add(entries: entries)
           continue
         }
         let found = sample.facts(entries: entries, guess: PlanTask.share(of: scan.keyFilter))
         facts.refused += found.refused
         facts.passing += found.passing
+        facts.mostPassing += found.mostPassing
         isSampled = true
       }
       return isSampled ? facts : nil
