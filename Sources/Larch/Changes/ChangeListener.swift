@@ -234,7 +234,7 @@ package final class ChangeListener: @unchecked Sendable {
   func take(upTo transaction: UInt64) -> [ChangeEvent]? {
     state.withLock { state in
       let events = state.events
-      guard events.allSatisfy(\.isCommit) else { return nil }
+      guard events.allSatisfy({ $0.isCommit && !$0.isAround(transaction) }) else { return nil }
       (state.events, state.size) = ([], 0)
       for event in events where event.isLater(than: transaction) { state.add(event, beside: 0) }
       return events.filter { !$0.isLater(than: transaction) }
@@ -358,20 +358,22 @@ extension ChangeListener.State {
 
   /// Makes one event of all. If all of them are commits, the trees and the writes stay known.
   fileprivate mutating func merge() {
-    var last: UInt64 = 0
+    var (since, last): (UInt64?, UInt64) = (nil, 0)
     var (trees, authorship) = (TreeSet(), Authorship())
     var (isKnown, isReset) = (true, false)
     for event in events {
       authorship.add(event.authorship)
       switch event {
       case .commit(let number, let changes):
+        since = since ?? changes.since ?? number - 1
         last = number
         trees.formUnion(changes.trees)
       case .anything(let number): (last, isKnown) = (number, false)
       case .reset: isReset = true
       }
     }
-    let merged = CommittedChanges(trees: trees, records: [:], authorship: authorship)
+    let merged = CommittedChanges(
+      trees: trees, records: [:], since: since, authorship: authorship)
     // After a reset the numbers of commits say nothing about the order.
     (events, size) = ([isReset ? .reset : isKnown ? .commit(last, merged) : .anything(last)], 0)
   }
@@ -379,6 +381,14 @@ extension ChangeListener.State {
 
 extension ChangeEvent {
   var isCommit: Bool { if case .commit = self { true } else { false } }
+
+  /// Whether a state has some of its commits, but not all.
+  fileprivate func isAround(_ transaction: UInt64) -> Bool {
+    guard case .commit(let number, let changes) = self, let since = changes.since else {
+      return false
+    }
+    return since < transaction && transaction < number
+  }
 
   fileprivate func concerns(_ trees: TreeSet) -> Bool {
     guard case .commit(_, let changes) = self else { return true }

@@ -79,6 +79,8 @@ final class Int64Key: StandardKey<Int64>, @unchecked Sendable {
     makeID(component, at: target)
   }
 
+  override var readsComponents: Bool { true }
+
   override func makeID(
     _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Int64>
   ) -> Bool {
@@ -133,6 +135,8 @@ final class UInt64Key: StandardKey<UInt64>, @unchecked Sendable {
     makeID(component, at: target)
   }
 
+  override var readsComponents: Bool { true }
+
   override func makeID(
     _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<UInt64>
   ) -> Bool {
@@ -157,6 +161,8 @@ final class IntKey: StandardKey<Int>, @unchecked Sendable {
     makeID(component, at: target)
   }
 
+  override var readsComponents: Bool { true }
+
   override func makeID(
     _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Int>
   ) -> Bool {
@@ -180,6 +186,8 @@ final class UIntKey: StandardKey<UInt>, @unchecked Sendable {
   ) -> Bool {
     makeID(component, at: target)
   }
+
+  override var readsComponents: Bool { true }
 
   override func makeID(
     _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<UInt>

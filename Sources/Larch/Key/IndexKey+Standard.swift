@@ -160,6 +160,8 @@ private final class StringKey: StandardKey<String>, @unchecked Sendable {
     return true
   }
 
+  override var readsComponents: Bool { true }
+
   override func makeID(
     _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<String>
   ) -> Bool {

@@ -35,6 +35,9 @@ class KeyCoding<Value>: _Witness, @unchecked Sendable {
     false
   }
 
+  /// Whether that makes any value.
+  var readsComponents: Bool { false }
+
   /// How optionals of the type are written.
   func optional() -> KeyCoding<Value?> { OptionalKey(self) }
 
@@ -121,6 +124,8 @@ where Value.RawValue: IndexKey {
   ) -> Bool {
     make(at: target) { raw.make(component: component, at: $0) }
   }
+
+  override var readsComponents: Bool { raw.readsComponents }
 
   override var idKind: RecordIDKind? { raw.idKind }
 

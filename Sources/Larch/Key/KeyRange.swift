@@ -24,6 +24,17 @@ struct KeyRange: Equatable, Sendable {
   var upper: [UInt8]?
   var needsCheck: Bool
 
+  /// Calls with the bounds as memory.
+  @inline(__always)
+  func withBounds<T>(
+    _ body: (_ lower: UnsafeRawBufferPointer, _ upper: UnsafeRawBufferPointer?) throws -> T
+  ) rethrows -> T {
+    try lower.withUnsafeBytes { lower in
+      guard let upper else { return try body(lower, nil) }
+      return try upper.withUnsafeBytes { try body(lower, $0) }
+    }
+  }
+
   /// Whether no key can be in it.
   var isEmpty: Bool {
     guard let upper else { return false }

@@ -38,7 +38,8 @@ extension PlanSample {
   ///
   /// - Parameter guess: the share of entries that is assumed to pass without a sample.
   func facts(entries total: Double, guess: Double) -> KeyFacts {
-    if keys == 0 { return KeyFacts(refused: 0, passing: 0, mostPassing: 0) }
+    // Of many ranges only some were looked at.
+    if keys == 0 { return KeyFacts(refused: 0, passing: 0, mostPassing: total) }
     let part = keyCount / Double(keys)
     if part <= 1 {
       let passing = Double(passingEntries)

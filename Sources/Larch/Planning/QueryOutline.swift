@@ -63,7 +63,10 @@ struct QueryOutline {
   static func hash(_ filter: FilterNode, _ need: QueryNeed, _ traits: Int) -> UInt? {
     var hash = UInt(bitPattern: traits)
     // Selections of other fields of the same records are other queries, which are asked beside each other.
-    for field in need.neededFields { add(field, 0, to: &hash) }
+    for field in need.neededFields {
+      guard field.isKept else { return nil }
+      add(field, 0, to: &hash)
+    }
     switch filter {
     case .all(let nodes):
       guard nodes.count <= testLimit else { return nil }

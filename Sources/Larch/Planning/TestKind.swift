@@ -63,5 +63,5 @@ extension FilterNode {
 
 extension FieldReference {
   /// Whether the program has one object for the field, so that a later query has the same.
-  fileprivate var isKept: Bool { calculation == nil && related == nil }
+  var isKept: Bool { calculation == nil && related == nil }
 }

@@ -152,6 +152,19 @@ struct LiveChangesTests {
     #expect(tags.changes()?.insertions == [1])
   }
 
+  @Test("outside of a change, those of another request are known to whoever has asked before")
+  func followed() async throws {
+    let store = try Self.store()
+    for number in 0..<3 { try store.put(Tag(id: "\(number)", color: number)) }
+    let tags = LiveResults(Tag.all, in: store)
+    #expect(tags.rows.count == 3)
+    #expect(tags.changes() == nil)
+    tags.follow(Tag.where { $0.color > 0 })
+    #expect(tags.changes()?.deletions == [0])
+    tags.follow(Tag.all)
+    #expect(tags.changes()?.insertions == [0])
+  }
+
   @Test("sections have them too")
   func sections() async throws {
     let store = try Self.store()

@@ -76,6 +76,27 @@ struct ObservationLifeTests {
     }
   }
 
+  @Test("another store that is closed is an error of the closure, which is told")
+  func otherStore() async throws {
+    try await withStore { store throws in
+      let other = try Store.temporary(for: CountedItem.self)
+      let (errors, failed) = AsyncStream.makeStream(of: LarchError.Code?.self)
+      let token = store.observe(
+        { tx in
+          let count = try tx.count(Tag.all)
+          return try count + other.read { try $0.count(CountedItem.all) }
+        }, onError: { failed.yield(($0 as? LarchError)?.code) }, onChange: { _ in })
+      await token.settled()
+      other.close()
+      try store.put(Tag(id: "a", color: 1))
+      await token.settled()
+      failed.finish()
+      var seen: [LarchError.Code?] = []
+      for await code in errors { seen.append(code) }
+      #expect(seen == [.closed])
+    }
+  }
+
   @Test("a closure is called with ascending versions until its token is given up")
   func token() async throws {
     try await withStore { store throws in

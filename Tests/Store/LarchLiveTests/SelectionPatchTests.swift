@@ -55,6 +55,10 @@ struct SelectionPatchTests {
         CountedItem.where { $0.city == "Rome" }.sorted(by: \.age, .descending).select(\.age).limit(
           2)
       ).with(isWhole: false),
+      Observed(
+        "window of equal values", store,
+        CountedItem.all.sorted(by: \.age).select(\.city).limit(12)
+      ).with(isWhole: false),
     ]
   }
 
@@ -117,6 +121,26 @@ struct SelectionPatchTests {
     try store.put(items[2])
     #expect(try observer.poll()?.rows == items.map(\.name))
     #expect(observer.reads == 1 && observer.patches == 1)
+  }
+
+  @Test("a row before equal values of a window moves the last one out of it")
+  func movedWindow() throws {
+    let store = try Store.temporary(for: CountedItem.self)
+    var writes = ItemWrites(seed: 78_000)
+    func put(_ id: Int, age: Int, _ city: String) throws {
+      var item = writes.item()
+      (item.id, item.age, item.city) = (id, age, city)
+      try store.put(item)
+    }
+    for number in 1...30 { try put(number, age: number, number < 6 ? "Oslo" : "Rome") }
+    let observer = store.observe(CountedItem.all.sorted(by: \.age).select(\.city).limit(6))
+      .makeAsyncIterator().polled
+    let before = Array(repeating: "Oslo", count: 5) + ["Rome"]
+    #expect(try observer.poll()?.rows == before)
+    try put(31, age: 0, "Oslo")
+    #expect(try observer.poll()?.rows == Array(repeating: "Oslo", count: 6))
+    try store.write { tx in _ = try tx.delete(CountedItem.self, 31) }
+    #expect(try observer.poll()?.rows == before)
   }
 
   @Test("rows that change places and look the same give no value")

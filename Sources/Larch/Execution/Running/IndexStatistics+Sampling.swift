@@ -92,12 +92,8 @@ extension IndexStatistics {
     for place in 0..<looked {
       let range = ranges[place * ranges.count / looked]
       if range.isEmpty { continue }
-      let found = range.lower.withUnsafeBytes { lower in
-        let count = max(2, count / looked)
-        guard let upper = range.upper else {
-          return tree.someKeys(from: lower, to: nil, atMost: count)
-        }
-        return upper.withUnsafeBytes { tree.someKeys(from: lower, to: $0, atMost: count) }
+      let found = range.withBounds {
+        tree.someKeys(from: $0, to: $1, atMost: max(2, count / looked))
       }
       guard let found else { return nil }
       keys += found.keys

@@ -7,9 +7,9 @@ final class KeyedValues {
   private let places: UnsafeMutablePointer<Int>
   private let count: Int
 
-  /// Nil if a field is in no key of the index, or is nil in some.
+  /// Nil if a field is in no key of the index, is nil in some, or is of a type that is not read from its bytes.
   init?(_ elements: SelectedElements, _ fields: [FieldReference], in schema: IndexSchema) {
-    guard fields.count == elements.count else { return nil }
+    guard fields.count == elements.count, elements.readComponents else { return nil }
     let places = UnsafeMutablePointer<Int>.allocate(capacity: max(1, fields.count))
     for (place, field) in fields.enumerated() {
       guard field.isStandard, !field.isMultiple, let simple = field.form.simple,

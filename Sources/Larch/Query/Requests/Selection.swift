@@ -166,6 +166,8 @@ final class SelectedField<R: Record, Value: Sendable>: SelectedElement, @uncheck
     }
   }
 
+  override var readsComponents: Bool { key?.coding.readsComponents == true }
+
   override func destroy(at target: UnsafeMutableRawPointer) {
     target.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
   }
@@ -182,6 +184,9 @@ class SelectedElement: @unchecked Sendable {
   func make(component: UnsafeRawBufferPointer, atRaw target: UnsafeMutableRawPointer) -> Bool {
     false
   }
+
+  /// Whether that makes any value.
+  var readsComponents: Bool { false }
 }
 
 /// The fields of a result. They make tuples element by element in their memory: the type of the tuple would
@@ -228,6 +233,9 @@ final class SelectedElements: @unchecked Sendable {
       throw error
     }
   }
+
+  /// Whether each element can be made from its bytes in a key.
+  var readComponents: Bool { owned.allSatisfy(\.readsComponents) }
 
   /// Makes one element of a row from its bytes in a key; false if these do not determine it.
   @inline(__always)

@@ -83,7 +83,10 @@ extension KeptRows {
     }
     func shownCount(_ count: Int) -> Int { min(count, form.limit ?? .max) }
     if isChanged, isMoving, shownCount(before.count) == shownCount(rows.count) {
-      let last = min(shownCount(rows.count), touched.last + 1 + 3 * steps.count)
+      // Where a row has come or gone, all behind it have other places.
+      let shown = shownCount(rows.count)
+      let last =
+        before.count == rows.count ? min(shown, touched.last + 1 + 3 * steps.count) : shown
       let part = min(touched.first, last)..<last
       isChanged = !form.areSame(Array(before[part]), Array(rows[part]))
     }

@@ -174,7 +174,7 @@ public class LiveObject<Value: Sendable>: Observable {
     let (old, new) = (contents, contents.with(result, isLoading: isLoading))
     apply {
       if case .success(.some) = result {
-        step.begin(from: old.value, changes)
+        step.begin(from: old.value, to: new.value, changes)
         registrar.withMutation(of: self, keyPath: \.newest) { contents.value = new.value }
         registrar.withMutation(of: self, keyPath: \.version) { contents.version = new.version }
       } else {

@@ -20,8 +20,9 @@ struct LiveStep<Value: Sendable> {
     return new
   }
 
-  mutating func begin(from old: Value?, _ changes: (any Sendable)?) {
-    (before, made, isOfOthers) = (.some(old), changes, false)
+  /// - Parameter changes: how the values differ, if they were compared where the new one was read.
+  mutating func begin(from old: Value?, to new: Value?, _ changes: (any Sendable)?) {
+    (before, made, isOfOthers) = (.some(old), changes ?? compare.map { $0(old, new) }, false)
   }
 
   mutating func beginWithoutChange() { (before, made, isOfOthers) = (nil, nil, true) }

@@ -121,7 +121,10 @@ final class Observer<Value: Sendable>: Sendable {
       do {
         guard let patcher = state.patcher else { return try newest(&state, isFirst: !wasStarted) }
         return try patcher.exclusively { try newest(&state, isFirst: !wasStarted) }
-      } catch let error as LarchError where error.code == .closed && wasStarted {
+      } catch let error as LarchError
+        where error.code == .closed && wasStarted && (listener.isEnded || store.isClosed)
+      {
+        // The end of the observation. A closure may also read another store that is closed: an error.
         end()
         state.forget()
         return nil

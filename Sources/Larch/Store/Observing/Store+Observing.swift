@@ -19,9 +19,8 @@ extension Store {
   /// With `ignoring:`, the writes of one author (`store.write(author:)`) give no value by themselves,
   /// and the next value has them. With `.each`, each write that changed the rows gives a value.
   ///
-  /// The loop ends when its task is cancelled and when the store is closed. A commit of another
-  /// process makes it read again if it changed the collection or index at all
-  /// (``Options/observesOtherProcesses``).
+  /// The loop ends when its task is cancelled and when the store is closed. Commits of other processes
+  /// are seen like those of this one (``Options/observesOtherProcesses``).
   ///
   /// - Parameters:
   ///   - request: a query, a selection, related records, a join, or records with their related ones.

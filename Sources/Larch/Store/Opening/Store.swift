@@ -139,6 +139,9 @@ final class OpenCatalog: Sendable {
 // MARK: - The schema in the file
 
 extension Store {
+  /// Whether it was closed, so that nothing can be read any more.
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+
   func currentCatalog() throws -> OpenCatalog {
     try state.withLock { state in
       if state.isClosed {

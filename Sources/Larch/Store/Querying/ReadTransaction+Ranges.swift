@@ -68,9 +68,11 @@ extension ReadTransaction {
     return try storage { _ in
       let collection = try context.collection(of: R.self)
       let planner = Planner(schema: collection.schema, usable: collection.answering)
-      let filter = try query.filter.normalized()
+      // The plan tells what is wrong with a filter.
+      guard let filter = try? query.filter.normalized() else { return nil }
       let known = context.planMemory.known(filter, query, for: .fields(fields), planner)
-      guard collection.stored.idKind.width == 8, let scan = known?.scan, scan.isCovering,
+      guard let known, !known.needsPlan, collection.stored.idKind.width == 8,
+        let scan = known.scan, scan.isCovering,
         let match = scan.match, !match.mayRepeat, scan.residue.isEmpty, scan.keyFilter.isEmpty
       else { return nil }
       let index = try collection.index(at: match.index)
@@ -86,7 +88,11 @@ extension ReadTransaction {
       result.reserve(rows.count)
       for row in rows {
         let key = RowWithKey.key(of: row, from: tree.start)
-        guard try values.make(key, at: UnsafeMutableRawPointer(result.next())) else { return nil }
+        guard try values.make(key, at: UnsafeMutableRawPointer(result.next())) else {
+          // There may be more such values, so the next query does not begin in vain.
+          known.needsPlan = true
+          return nil
+        }
         result.filled()
       }
       return result.takeArray()
@@ -100,7 +106,7 @@ extension MappedTree {
   fileprivate func rows(in ranges: [KeyRange]) -> [UInt128]? {
     var rows: [UInt128] = []
     rows.reserveCapacity(128)
-    for range in ranges {
+    for range in ranges where !range.isEmpty {
       let isWhole = range.withBounds { lower, upper in
         forEachLeaf(from: lower, to: upper) { leaf, places in
           for place in places {
@@ -129,16 +135,6 @@ extension MappedTree {
     return rows
   }
 
-  private static var mostRows: Int { 1 << 20 }
-}
-
-extension KeyRange {
-  fileprivate func withBounds<T>(
-    _ body: (_ lower: UnsafeRawBufferPointer, _ upper: UnsafeRawBufferPointer?) throws -> T
-  ) rethrows -> T {
-    try lower.withUnsafeBytes { lower in
-      guard let upper else { return try body(lower, nil) }
-      return try upper.withUnsafeBytes { try body(lower, $0) }
-    }
-  }
+  /// For more rows a plan costs little beside them.
+  private static var mostRows: Int { 2048 }
 }

@@ -85,11 +85,7 @@ final class WholeKeys {
     _ body: (_ lower: UnsafeRawBufferPointer, _ upper: UnsafeRawBufferPointer?) throws -> Bool
   ) throws -> Bool {
     for range in ranges where !range.isEmpty {
-      let isWhole = try range.lower.withUnsafeBytes { lower in
-        guard let upper = range.upper else { return try body(lower, nil) }
-        return try upper.withUnsafeBytes { try body(lower, $0) }
-      }
-      guard isWhole else { return false }
+      guard try range.withBounds(body) else { return false }
     }
     return true
   }
