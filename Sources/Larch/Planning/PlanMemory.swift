@@ -30,7 +30,7 @@ final class PlanMemory {
     let key: KeyOutline?
     /// The indexes whose costs decide, if nothing else does.
     let matches: [IndexMatch]?
-    /// Whether a key did not have every bit of a selected value, so that rows are left to the plan.
+    /// Whether a key did not have all ids, or every bit of a selected value, so that rows are left to the plan.
     @exclusivity(unchecked) var needsPlan = false
     /// Where the keys have the number that is summed, once that was asked.
     @exclusivity(unchecked) var summed: SummedNumber?

@@ -81,28 +81,27 @@ extension ReadTransaction {
       bounds.make()
       if bounds.isUnwritable || bounds.isCut { return nil }
       guard let values = KeyedValues(elements, fields, in: index.schema),
-        let tree = try context.mappedTree(index.database),
-        let rows = tree.rows(in: bounds.ranges)
+        let tree = try context.mappedTree(index.database)
       else { return nil }
+      // There may be more keys that do not tell all, so that the next query would begin in vain too.
+      known.needsPlan = true
+      guard let rows = tree.rows(in: bounds.ranges) else { return nil }
       let result = RecordBuffer<Row>()
       result.reserve(rows.count)
       for row in rows {
         let key = RowWithKey.key(of: row, from: tree.start)
-        guard try values.make(key, at: UnsafeMutableRawPointer(result.next())) else {
-          // There may be more such values, so the next query does not begin in vain.
-          known.needsPlan = true
-          return nil
-        }
+        guard try values.make(key, at: UnsafeMutableRawPointer(result.next())) else { return nil }
         result.filled()
       }
+      known.needsPlan = false
       return result.takeArray()
     }
   }
 }
 
 extension MappedTree {
-  /// The ids of eight bytes in ranges of keys, each with its key, in the order of the ids; nil if there are so many
-  /// that a plan had better sort them, or if a key has so many that only LMDB has them all.
+  /// The ids of eight bytes in ranges of keys, each with its key, in the order of the ids; nil if a key has so many
+  /// that only LMDB has them all. They take no more memory than the values that are made of them.
   fileprivate func rows(in ranges: [KeyRange]) -> [UInt128]? {
     var rows: [UInt128] = []
     rows.reserveCapacity(128)
@@ -110,9 +109,9 @@ extension MappedTree {
       let isWhole = range.withBounds { lower, upper in
         forEachLeaf(from: lower, to: upper) { leaf, places in
           for place in places {
-            guard let node = node(place, in: leaf), let key = node.key.baseAddress,
-              rows.count < MappedTree.mostRows
-            else { return false }
+            guard let node = node(place, in: leaf), let key = node.key.baseAddress else {
+              return false
+            }
             let ids: UnsafeRawBufferPointer
             switch values(of: node, in: leaf) {
             case .one(let id) where id.count == 8: ids = id
@@ -134,7 +133,4 @@ extension MappedTree {
     RadixSort.sort(&rows)
     return rows
   }
-
-  /// For more rows a plan costs little beside them.
-  private static var mostRows: Int { 2048 }
 }
