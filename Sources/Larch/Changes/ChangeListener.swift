@@ -365,7 +365,7 @@ extension ChangeListener.State {
       authorship.add(event.authorship)
       switch event {
       case .commit(let number, let changes):
-        since = since ?? changes.since ?? number - 1
+        since = since ?? changes.since ?? (max(number, 1) - 1)
         last = number
         trees.formUnion(changes.trees)
       case .anything(let number): (last, isKnown) = (number, false)

@@ -76,7 +76,7 @@ struct ObservationLifeTests {
     }
   }
 
-  @Test("another store that is closed is an error of the closure, which is told")
+  @Test("a closure that reads another store gets an error once that store is closed")
   func otherStore() async throws {
     try await withStore { store throws in
       let other = try Store.temporary(for: CountedItem.self)

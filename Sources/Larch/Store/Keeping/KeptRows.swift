@@ -83,7 +83,7 @@ extension KeptRows {
     }
     func shownCount(_ count: Int) -> Int { min(count, form.limit ?? .max) }
     if isChanged, isMoving, shownCount(before.count) == shownCount(rows.count) {
-      // Where a row has come or gone, all behind it have other places.
+      // A row that was inserted or deleted moves all rows behind it.
       let shown = shownCount(rows.count)
       let last =
         before.count == rows.count ? min(shown, touched.last + 1 + 3 * steps.count) : shown
