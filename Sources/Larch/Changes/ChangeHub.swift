@@ -29,6 +29,12 @@ package final class ChangeHub: @unchecked Sendable {
   /// may be more than those of the records before and after. Tests set it before anything is written.
   var bulk = 16
 
+  /// Who hears of what was published since the lock was taken. They begin when it is released, since an
+  /// executor of the program may run code then.
+  private var due: [ListenerWaiter] = []
+  /// Whether somebody is due: most writes find nobody.
+  private let isDue = Atomic<Bool>(false)
+
   /// Notices the commits of other processes. Set once, before anyone else has the hub.
   var foreign: (any ForeignCommits)?
 
@@ -116,9 +122,26 @@ package final class ChangeHub: @unchecked Sendable {
     if count.load(ordering: .sequentiallyConsistent) != 0 { publish(.reset) }
   }
 
-  private func publish(_ event: ChangeEvent) {
-    // Outside of the lock: an executor of the program may run code here.
-    for waiter in file(event) { waiter.resume() }
+  private func publish(_ event: ChangeEvent) { postpone(file(event)) }
+
+  /// Keeps those who wait for what was published, until the write lock is released.
+  func postpone(_ waiters: [ListenerWaiter]) {
+    if waiters.isEmpty { return }
+    due += waiters
+    isDue.store(true, ordering: .relaxed)
+  }
+
+  /// Removes those who are due. The caller must resume them when it holds no lock.
+  @inline(__always)
+  func takeDue() -> [ListenerWaiter] {
+    isDue.load(ordering: .relaxed) ? takeAllDue() : []
+  }
+
+  @inline(never)
+  private func takeAllDue() -> [ListenerWaiter] {
+    isDue.store(false, ordering: .relaxed)
+    defer { due = [] }
+    return due
   }
 
   /// Gives an event to the listeners that it concerns. Returns those who wait for one, which the caller
@@ -216,7 +239,7 @@ package final class ChangeHub: @unchecked Sendable {
       return true
     }
     if wasThere, listener.hearsForeign { foreign?.end() }
-    for waiter in listener.end() { waiter.resume() }
+    listener.end().resume()
   }
 
   /// What makes the keys of an index for the listeners that are there; nil if there are none.

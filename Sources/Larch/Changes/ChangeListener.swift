@@ -25,11 +25,15 @@ package class ListenerWork: @unchecked Sendable {
 package enum ListenerWaiter: Sendable {
   case task(UnsafeContinuation<Void, Never>)
   case work(ListenerWork)
+}
 
+extension [ListenerWaiter] {
   func resume() {
-    switch self {
-    case .task(let continuation): continuation.resume()
-    case .work(let work): work.begin()
+    for waiter in self {
+      switch waiter {
+      case .task(let continuation): continuation.resume()
+      case .work(let work): work.begin()
+      }
     }
   }
 }

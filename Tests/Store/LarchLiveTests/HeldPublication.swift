@@ -33,7 +33,7 @@ final class HeldPublication: ForeignCommits {
   }
 
   private func pass(_ event: ChangeEvent) {
-    for waiter in hub.file(event) { waiter.resume() }
+    hub.file(event).resume()
   }
 
   func begin() -> UInt64? { nil }

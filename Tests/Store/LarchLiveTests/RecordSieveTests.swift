@@ -48,7 +48,7 @@ struct RecordSieveTests {
     func publish(_ event: ChangeEvent?, transaction: UInt64) -> Bool {
       guard let event else { return true }
       if case .commit(_, let changes) = event { seen.withLock { $0.append(changes) } }
-      for waiter in hub.file(event) { waiter.resume() }
+      hub.file(event).resume()
       return true
     }
 

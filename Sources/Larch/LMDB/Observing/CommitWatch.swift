@@ -177,7 +177,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     }
     if let reader { environment.endRead(reader) }
     if let ended { environment.endHeldRead(ended) }
-    for waiter in waiting { waiter.resume() }
+    environment.changes.postpone(waiting)
     return true
   }
 
@@ -224,7 +224,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     if let comparison { waiting += publish(comparison, reader) }
     let isReplaced = isNew && environment.isReplaced(in: reader)
     if isNew { replacePin(reader, for: thread) } else { environment.endRead(reader) }
-    for waiter in waiting { waiter.resume() }
+    waiting.resume()
     if isReplaced { try environment.followReplacement() }
     return finding
   }

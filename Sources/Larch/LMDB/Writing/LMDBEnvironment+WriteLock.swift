@@ -9,6 +9,11 @@ extension LMDBEnvironment {
     case .granted: break
     case .lent: return try body()
     case .nested: throw nestedWriteError()
+    case .stuck:
+      throw LarchError(
+        .nestedWrite,
+        "A task executor ran this write on the thread of the asynchronous writes, which are to come before it; use `await store.write`."
+      ) { $0.path = path }
     case .closed: throw LarchError.closed(path)
     }
     defer {
@@ -30,11 +35,13 @@ extension LMDBEnvironment {
     Thread.detachNewThread(body)
   }
 
-  /// Releases the write lock.
+  /// Releases the write lock, and then begins the observers of what was committed with it.
   func releaseWriteLock() {
     isProgramWriting.store(false, ordering: .relaxed)
     outbox.order?.endTurn()
+    let due = changes.takeDue()
     if writeQueue.unlock() { LMDBRegistry.shared.finishClosing(self) }
+    due.resume()
   }
 
   /// True when this thread has the write lock.

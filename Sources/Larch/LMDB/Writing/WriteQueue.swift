@@ -9,11 +9,20 @@ final class WriteTicket: @unchecked Sendable {
   /// The number of tickets taken so far, including this one.
   fileprivate let number: UInt64
   fileprivate var wait: WriteWait?
+  /// Who runs the writes of the ticket; nil if the waiting thread does.
+  fileprivate let runner: WriteRunner?
 
-  fileprivate init(thread: UInt, number: UInt64) {
+  fileprivate init(thread: UInt, number: UInt64, _ runner: WriteRunner? = nil) {
     self.thread = thread
     self.number = number
+    self.runner = runner
   }
+}
+
+/// Who runs the writes of tickets that were taken before their thread was there.
+final class WriteRunner: @unchecked Sendable {
+  /// The thread that does so now, or 0. Guarded by the mutex of the queue.
+  fileprivate var thread: UInt = 0
 }
 
 /// What a write had to wait for.
@@ -38,6 +47,8 @@ final class WriteQueue: @unchecked Sendable {
     case lent
     /// This thread has the lock, for a write that is open.
     case nested
+    /// This thread would wait for writes that only it can run.
+    case stuck
     /// The environment is closed.
     case closed
   }
@@ -49,6 +60,8 @@ final class WriteQueue: @unchecked Sendable {
   /// The thread that has the lock, or 0.
   private var holder: UInt = 0
   private var waiting: [WriteTicket] = []
+  /// The ticket of the thread that has the lock but does not run yet.
+  private var absent: WriteTicket?
   /// Whether the thread that has the lock may take it again.
   private var isLent = false
   private var isClosed = false
@@ -74,6 +87,8 @@ final class WriteQueue: @unchecked Sendable {
       holder = thread
       return .granted
     }
+    let isStuck = { (ticket: WriteTicket) in ticket.runner?.thread == thread }
+    if absent.map(isStuck) == true || waiting.contains(where: isStuck) { return .stuck }
     let ticket = append(thread)
     mutex.unlock()
     willWait()
@@ -96,6 +111,7 @@ final class WriteQueue: @unchecked Sendable {
     // It is passed on, not released: a new thread must not overtake.
     let next = waiting.removeFirst()
     holder = next.thread == 0 ? Self.absentThread : next.thread
+    absent = next.thread == 0 ? next : nil
     next.isGranted = true
     next.condition.signal()
     return false
@@ -123,17 +139,25 @@ final class WriteQueue: @unchecked Sendable {
 
   // MARK: Tickets that are taken before their thread is there
 
-  /// Takes the next ticket, without waiting. The caller must call `wait(for:)` for each ticket and
+  /// Takes the next ticket, without waiting. The runner must call `wait(for:)` for each ticket and
   /// then release the lock, even if the environment is closed meanwhile.
-  func takeTicket() -> WriteTicket {
+  func takeTicket(for runner: WriteRunner) -> WriteTicket {
     mutex.lock()
     defer { mutex.unlock() }
     asked &+= 1
-    if holder != 0 { return append(0) }
+    if holder != 0 { return append(0, runner) }
     holder = Self.absentThread
-    let ticket = WriteTicket(thread: 0, number: asked)
+    let ticket = WriteTicket(thread: 0, number: asked, runner)
     ticket.isGranted = true
+    absent = ticket
     return ticket
+  }
+
+  /// Notes that this thread, or none any more, runs the writes of a runner.
+  func note(_ runner: WriteRunner, isRunning: Bool) {
+    mutex.lock()
+    runner.thread = isRunning ? ThreadIdentity.current : 0
+    mutex.unlock()
   }
 
   /// Whether no ticket was taken after this one: a later request may then share it without
@@ -150,12 +174,12 @@ final class WriteQueue: @unchecked Sendable {
     defer { mutex.unlock() }
     ticket.thread = ThreadIdentity.current
     while !ticket.isGranted { ticket.condition.wait(mutex) }
-    holder = ticket.thread
+    (holder, absent) = (ticket.thread, nil)
     wait = ticket.wait
   }
 
-  private func append(_ thread: UInt) -> WriteTicket {
-    let ticket = WriteTicket(thread: thread, number: asked)
+  private func append(_ thread: UInt, _ runner: WriteRunner? = nil) -> WriteTicket {
+    let ticket = WriteTicket(thread: thread, number: asked, runner)
     ticket.wait = WriteWait(holder: place, before: waiting.count)
     waiting.append(ticket)
     return ticket

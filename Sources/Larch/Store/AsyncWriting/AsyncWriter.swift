@@ -29,6 +29,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
   /// lock after writes that only the draining thread can run.
   private let workQueue = DispatchQueue(label: "larch.after-commit")
 
+  private let runner = WriteRunner()
   private let mutex = SystemMutex()
   private let arrived = SystemCondition()
   // Guarded by `mutex`.
@@ -43,6 +44,9 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
   private var told: ArraySlice<UnownedJob> = []
   /// Whether the write that is being resumed has work to do after the commit.
   private var isTellingWork = false
+  /// Continues the callers of writes that have ended. Not with the write lock held: the executor of a
+  /// caller may run it at once, and it may write.
+  private var callers: [@Sendable () -> Void] = []
   let group: WriteGroup
   private var expectedWrites = 1
 
@@ -74,7 +78,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
       batch.jobs.append(job)
       arrived.signal()
     } else {
-      let batch = Batch(environment.writeQueue.takeTicket())
+      let batch = Batch(environment.writeQueue.takeTicket(for: runner))
       batch.jobs.append(job)
       batches.append(batch)
     }
@@ -94,11 +98,16 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
   // MARK: Draining
 
   private func drain() {
+    environment.writeQueue.note(runner, isRunning: true)
+    defer { environment.writeQueue.note(runner, isRunning: false) }
     while let batch = nextBatch() {
       environment.writeQueue.wait(for: batch.ticket)
       environment.beginProgramWrite()
       run(batch)
+      let due = environment.changes.takeDue()
       environment.releaseWriteLock()
+      takeCallers().forEach { $0() }
+      due.resume()
       runTold()
       environment.post?.deliverElsewhere()
       post?.deliverElsewhere()
@@ -119,6 +128,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
       if let job = takeJob(of: batch) {
         job.runSynchronously(on: asUnownedTaskExecutor())
         if group.mustEnd { commit() } else if group.isFull { split(batch) }
+        continueOthers()
       } else if !waitForMore(batch, &deadline), close(batch) {
         break
       }
@@ -137,8 +147,27 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
       let isAgain = group.end()
       setTelling(false)
       told += rest
-      if isAgain || !rest.isEmpty { runTold() }
+      if isAgain || !rest.isEmpty {
+        continueOthers()
+        runTold()
+      }
     }
+  }
+
+  /// Continues the callers of writes that have ended, and begins the observers of a commit, although the
+  /// batch goes on with the write lock held. The next write may wait for one of them.
+  private func continueOthers() {
+    let (callers, due) = (takeCallers(), environment.changes.takeDue())
+    if callers.isEmpty, due.isEmpty { return }
+    DispatchQueue.global().async {
+      callers.forEach { $0() }
+      due.resume()
+    }
+  }
+
+  private func takeCallers() -> [@Sendable () -> Void] {
+    defer { if !callers.isEmpty { callers = [] } }
+    return callers
   }
 
   private func runTold() {
@@ -173,7 +202,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
   private func split(_ batch: Batch) {
     mutex.lock()
     if environment.writeQueue.isLast(batch.ticket), !batch.jobs.isEmpty {
-      let rest = Batch(environment.writeQueue.takeTicket())
+      let rest = Batch(environment.writeQueue.takeTicket(for: runner))
       rest.jobs = batch.jobs
       batch.jobs = []
       batches.append(rest)
@@ -205,6 +234,10 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
 
   // MARK: One write
 
+  private func finish<T>(_ write: AsyncWrite<T>, _ result: Result<T, any Error>) {
+    callers.append { write.finish(result) }
+  }
+
   /// Runs a write in its task, on the draining thread; work for after the commit runs on another
   /// one.
   func perform<T>(_ write: AsyncWrite<T>) async {
@@ -215,14 +248,17 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
       do {
         guard let done = try group.run(write, &hasRun) else {
           let verdict = await withUnsafeContinuation { continuation in
-            group.addWithoutRoom(continuation) { _ in self.isTellingWork = false }
+            group.addWithoutRoom(continuation) { verdict in
+              self.isTellingWork = false
+              if let error = verdict.error { self.finish(write, .failure(error)) }
+            }
           }
-          if case .failed(let error) = verdict { return write.finish(.failure(error)) }
-          continue
+          if verdict.isAgain { continue }
+          return
         }
         run = done
       } catch {
-        return write.finish(.failure(error))
+        return finish(write, .failure(error))
       }
       let mustWork = !run.afterCommit.isEmpty
       let isFirst = group.count == 0
@@ -232,20 +268,17 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
           write.timer?.commit(
             ofGroup: self.group.lastCommitTime, isFirst: isFirst, isKept: verdict.isKept)
           run.outcome?.resolve(verdict.isKept ? .kept : .undone)
-          if verdict.isKept, !mustWork { write.finish(.success(run.result)) }
+          if let error = verdict.error { self.finish(write, .failure(error)) }
+          if verdict.isKept, !mustWork { self.finish(write, .success(run.result)) }
           self.isTellingWork = verdict.isKept && mustWork
         }
       }
-      switch verdict {
-      case .kept:
-        if mustWork {
-          write.store.runAfterCommit(run)
-          write.finish(.success(run.result))
-        }
-        return
-      case .failed(let error): return write.finish(.failure(error))
-      case .again: continue
+      if verdict.isAgain { continue }
+      if verdict.isKept, mustWork {
+        write.store.runAfterCommit(run)
+        write.finish(.success(run.result))
       }
+      return
     }
   }
 }

@@ -15,6 +15,7 @@ final class WriteGroup {
 
     var isKept: Bool { if case .kept = self { true } else { false } }
     var isAgain: Bool { if case .again = self { true } else { false } }
+    var error: (any Error)? { if case .failed(let error) = self { error } else { nil } }
   }
 
   private struct Member {

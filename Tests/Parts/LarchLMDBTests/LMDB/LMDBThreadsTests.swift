@@ -151,7 +151,7 @@ struct WriteQueueTests {
   @Test("A closed queue refuses threads, but serves a ticket that was taken before")
   func closing() {
     let queue = WriteQueue()
-    let ticket = queue.takeTicket()
+    let ticket = queue.takeTicket(for: WriteRunner())
     #expect(!queue.close())
     #expect(queue.lock {} == .closed)
     queue.wait(for: ticket)
