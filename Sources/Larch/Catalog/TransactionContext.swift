@@ -4,7 +4,7 @@ internal import Foundation
 ///
 /// A context is kept and reused by later transactions, with its decode plans and buffers. It
 /// belongs to one transaction at a time.
-package final class TransactionContext {
+package final class TransactionContext: ReaderAttachment {
   let environment: LMDBEnvironment
   @exclusivity(unchecked) package private(set) var catalog: Catalog
   package let shapes: ShapeTable
@@ -56,6 +56,8 @@ package final class TransactionContext {
   @exclusivity(unchecked) var plans: AnyObject?
   /// What a layer above makes records of keys with, while no run uses it.
   @exclusivity(unchecked) var spareRecords: AnyObject?
+  /// What a layer above has compiled for observers, which has references to this context.
+  @exclusivity(unchecked) var observers: AnyObject?
 
   /// The timer of the running operation, if the log reports slow operations.
   @exclusivity(unchecked) var timer: OperationTimer?
@@ -104,11 +106,14 @@ package final class TransactionContext {
     held = nil
   }
 
+  package func detach() { observers = nil }
+
   /// Switches to other handles of the same types during the transaction.
   func adopt(_ catalog: Catalog) {
     self.catalog = catalog
     plans = nil
     spareRecords = nil
+    observers = nil
     lastType = nil
     lastCollection = nil
     lastAssociation = nil

@@ -35,6 +35,8 @@ package final class ChangeHub: @unchecked Sendable {
   /// Whether somebody is due: most writes find nobody.
   private let isDue = Atomic<Bool>(false)
 
+  private let lines = WorkLines()
+
   /// Notices the commits of other processes. Set once, before anyone else has the hub.
   var foreign: (any ForeignCommits)?
 
@@ -131,7 +133,7 @@ package final class ChangeHub: @unchecked Sendable {
     isDue.store(true, ordering: .relaxed)
   }
 
-  /// Removes those who are due. The caller must resume them when it holds no lock.
+  /// Removes those who are due. The caller must `resume` them when it holds no lock.
   @inline(__always)
   func takeDue() -> [ListenerWaiter] {
     isDue.load(ordering: .relaxed) ? takeAllDue() : []
@@ -142,6 +144,33 @@ package final class ChangeHub: @unchecked Sendable {
     isDue.store(false, ordering: .relaxed)
     defer { due = [] }
     return due
+  }
+
+  /// A look takes a microsecond of the thread that has committed, and a task twenty of another one.
+  private static let fewLooks = 4
+
+  /// Tells those who wait, when the caller holds no lock.
+  func resume(_ waiters: [ListenerWaiter]) { begin(stillWaiting(waiters)) }
+
+  /// Those for whom there is something to do, as far as a look shows. Called when no lock is held.
+  func stillWaiting(_ waiters: [ListenerWaiter]) -> [ListenerWaiter] {
+    if waiters.isEmpty || waiters.count > Self.fewLooks { return waiters }
+    return waiters.filter { waiter in
+      if case .work(let work) = waiter { !work.isDoneByLook() } else { true }
+    }
+  }
+
+  /// The same as `resume`, without a look.
+  func begin(_ waiters: [ListenerWaiter]) {
+    if waiters.isEmpty { return }
+    var works: [ListenerWork] = []
+    for waiter in waiters {
+      switch waiter {
+      case .task(let continuation): continuation.resume()
+      case .work(let work): works.append(work)
+      }
+    }
+    lines.begin(works)
   }
 
   /// Gives an event to the listeners that it concerns. Returns those who wait for one, which the caller
@@ -239,7 +268,7 @@ package final class ChangeHub: @unchecked Sendable {
       return true
     }
     if wasThere, listener.hearsForeign { foreign?.end() }
-    listener.end().resume()
+    resume(listener.end())
   }
 
   /// What makes the keys of an index for the listeners that are there; nil if there are none.

@@ -14,28 +14,25 @@ package enum ChangeEvent: Sendable {
 /// Unchecked, since it is used by one task at a time: `ChangeListener.rest` says when the next one may
 /// begin.
 package class ListenerWork: @unchecked Sendable {
-  package init() {}
+  /// That of its tasks.
+  let priority: UInt8
 
-  /// Begins, in a task of its own or at once. Called when no lock is held, and not again before the work
-  /// rests.
-  func begin() {}
+  package init(priority: UInt8) { self.priority = priority }
+
+  /// Whether nothing is to be done, as a look on this thread shows. Then it rests.
+  func isDoneByLook() -> Bool { false }
+
+  /// Begins. Called when no lock is held, and not again before the work rests.
+  ///
+  /// - Parameter lines: where the task begins the next work.
+  /// - Returns: whether a task has begun.
+  func begin(in lines: WorkLines) -> Bool { false }
 }
 
 /// Who must hear of an event, when no lock is held: an executor of the program may run code then.
 package enum ListenerWaiter: Sendable {
   case task(UnsafeContinuation<Void, Never>)
   case work(ListenerWork)
-}
-
-extension [ListenerWaiter] {
-  func resume() {
-    for waiter in self {
-      switch waiter {
-      case .task(let continuation): continuation.resume()
-      case .work(let work): work.begin()
-      }
-    }
-  }
 }
 
 /// Receives the commits that change what an observer has read, and keeps them until it asks.

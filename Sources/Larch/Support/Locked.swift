@@ -34,4 +34,13 @@ package struct Locked<Value>: @unchecked Sendable {
       return try body(&value.pointee)
     }
   }
+
+  /// The same, but nil if another thread has the lock, or this one.
+  package func withLockIfAvailable<T>(_ body: (inout Value) throws -> T) rethrows -> T? {
+    try room.withUnsafeMutablePointers { value, mutex in
+      guard pthread_mutex_trylock(mutex) == 0 else { return nil }
+      defer { pthread_mutex_unlock(mutex) }
+      return try body(&value.pointee)
+    }
+  }
 }

@@ -69,6 +69,33 @@ extension ForeignTests {
       }
     }
 
+    @Test("commits of others are found while this process commits all the time, and after that")
+    func busy() async throws {
+      try await ForeignTests.withWriters { writers, store throws in
+        try writers.start(1, .items)
+        let items = store.observe(WatchedItem.all).makeAsyncIterator()
+        _ = try await next(items)
+        let watch = try #require(store.commitWatch)
+        try await eventually("the thread has begun") { watch.counts.isTold != nil }
+        var random = SeededGenerator(seed: runSeed)
+        for _ in 0..<12 {
+          try await eventually("it commits all the time") {
+            for number in 0..<50 {
+              let text = "\(MonotonicTime.now.nanoseconds)"
+              try store.put(WatchedNote(id: number, text: text))
+            }
+            return watch.counts.isTold == false
+          }
+          // In the silence, at its end, or after it.
+          try await Task.sleep(for: .microseconds(Int.random(in: 0..<20_000, using: &random)))
+          try await writers.step(1)
+          let version = try store.version
+          while try #require(try await next(items)).version < version {}
+        }
+        #expect(try items.polled.poll() == nil)
+      }
+    }
+
     @Test("a program that knows only LMDB is noticed, and its own tables wake nobody")
     func plain() async throws {
       try await ForeignTests.withWriters { writers, store throws in

@@ -33,7 +33,7 @@ final class HeldPublication: ForeignCommits {
   }
 
   private func pass(_ event: ChangeEvent) {
-    hub.file(event).resume()
+    hub.resume(hub.file(event))
   }
 
   func begin() -> UInt64? { nil }

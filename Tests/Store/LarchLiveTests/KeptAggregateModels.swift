@@ -56,6 +56,17 @@ struct ItemWrites {
     }
   }
 
+  /// One change of one item.
+  mutating func writeOne(to store: Store) {
+    try? store.write { tx throws in
+      if number(4) == 0 {
+        try tx.delete(CountedItem.self, number(120))
+      } else {
+        try tx.put(item())
+      }
+    }
+  }
+
   private mutating func change(_ tx: WriteTransaction, depth: Int) throws {
     switch number(24) {
     case 0 where depth < 2:

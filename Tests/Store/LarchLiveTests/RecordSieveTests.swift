@@ -48,7 +48,7 @@ struct RecordSieveTests {
     func publish(_ event: ChangeEvent?, transaction: UInt64) -> Bool {
       guard let event else { return true }
       if case .commit(_, let changes) = event { seen.withLock { $0.append(changes) } }
-      hub.file(event).resume()
+      hub.resume(hub.file(event))
       return true
     }
 

@@ -99,6 +99,35 @@ struct RestingObserverTests {
     #expect(counts.withLock { $0 } == [0, 1, 2, 3, 4, 5])
   }
 
+  @Test("one whose read takes long is in the way of no other", .timeLimit(.minutes(1)))
+  func slowRead() async throws {
+    let store = try Self.store()
+    defer { store.close() }
+    let letGo = DispatchSemaphore(value: 0)
+    let called = Locked(0)
+    var tokens: [ObservationToken] = []
+    for number in 0..<12 {
+      if number == 5 {
+        tokens.append(
+          store.observe({ tx in
+            let tags = try tx.fetch(Tag.all)
+            if !tags.isEmpty { letGo.wait() }
+            return tags
+          }) { _ in })
+      }
+      tokens.append(
+        store.observe(Tag.all.limit(20 + number)) { tags in
+          if !tags.isEmpty { called.withLock { $0 += 1 } }
+        })
+    }
+    for token in tokens { await token.settled() }
+    // All of them begin with one commit.
+    try store.put(Tag(id: "a", color: 1))
+    while called.withLock({ $0 < 12 }) { await Task.yield() }
+    letGo.signal()
+    for token in tokens { await token.settled() }
+  }
+
   @Test("an observation that is cancelled while it begins leaves nothing behind")
   func cancelledAtOnce() async throws {
     let store = try Self.store()

@@ -131,16 +131,23 @@ final class FilterProgram {
   private func matchesAll(
     _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
   ) throws -> Bool {
-    var isDecided = true
-    for root in roots {
-      switch try evaluate(root, record, id) {
-      case .no: return false
-      case .yes: break
-      case .unknown: isDecided = false
-      }
+    switch try outcome(record, id) {
+    case .no: return false
+    case .yes: return try undecidable.isEmpty || typed.matches(undecidable, record, id: id)
+    case .unknown: return try typed.matches(conditions, record, id: id)
     }
-    if !isDecided { return try typed.matches(conditions, record, id: id) }
-    return try undecidable.isEmpty || typed.matches(undecidable, record, id: id)
+  }
+
+  /// What bytes say of the conditions that they can decide.
+  private func outcome(
+    _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
+  ) throws -> Outcome {
+    try Outcome.all(roots) { try evaluate($0, record, id) }
+  }
+
+  /// What the bytes of a record say of all conditions, without code of the program.
+  func test(_ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws -> Outcome {
+    undecidable.isEmpty ? try outcome(record, id) : .unknown
   }
 
   private func evaluate(

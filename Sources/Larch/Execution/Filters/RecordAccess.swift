@@ -9,6 +9,12 @@ final class RecordAccess<R: Record>: TypedAccess {
   /// Where that record is, decoded. Not an optional, whose type would be looked up for each row.
   @exclusivity(unchecked) private var decoded: UnsafeMutablePointer<R>?
 
+  /// Whether an operation that needs the decoded record is refused: its type may run code of the program.
+  @exclusivity(unchecked) var isOnBytes = false
+
+  /// What is refused then.
+  struct NeedsRecord: Error {}
+
   /// The answers about related records; nil without such filters.
   private var answers: RelatedAnswers?
   /// Set for an access that is a part of those answers: they own it.
@@ -53,6 +59,7 @@ final class RecordAccess<R: Record>: TypedAccess {
     _ filters: [FilterNode], _ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
   ) throws -> Bool {
     dropKept()
+    if isOnBytes { throw NeedsRecord() }
     let value: R
     do { value = try coder.decode(R.self, from: record) } catch { throw named(error, id) }
     var isMatch = true
@@ -75,6 +82,7 @@ final class RecordAccess<R: Record>: TypedAccess {
     of field: FieldReference, in record: UnsafeRawBufferPointer
   ) throws -> [[KeyValue]] {
     if let error = field.error { throw error }
+    if isOnBytes { throw NeedsRecord() }
     let value = try decode(record)
     var list: [[KeyValue]] = []
     // Plans come from queries of this type, so the field belongs to it.
@@ -101,7 +109,8 @@ final class RecordAccess<R: Record>: TypedAccess {
     return decoded.move()
   }
 
-  private func dropKept() {
+  /// Forgets the record that was decoded last. Before another run: its bytes may be those of another one now.
+  func dropKept() {
     guard decodedStart != nil else { return }
     decoded?.deinitialize(count: 1)
     decodedStart = nil

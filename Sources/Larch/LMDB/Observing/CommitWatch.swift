@@ -44,6 +44,8 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     var known: UInt64?
     /// A commit of this process is about to be published.
     var isCommitting = false
+    /// How many of them were published since the last look.
+    var ownCommits = 0
     /// The thread has found `isCommitting`.
     var mustLookAgain = false
     /// The commits that the thread looks at, and has not published yet.
@@ -55,7 +57,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
 
   /// What it did, for tests.
   struct Counts {
-    /// Whether the system tells of changes; nil before the thread has asked it.
+    /// Whether the system tells of changes now; nil before the thread has asked it.
     var isTold: Bool?
     /// How often the thread woke up, and how often it looked for a new commit.
     var wakes = 0
@@ -80,6 +82,8 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     case commit
     /// A commit of this process, which it will publish, and then wake the thread.
     case ownCommit
+    /// So many commits of this process, which it has published, and no other.
+    case ownCommits(Int)
   }
 
   /// How many commits of this process the pin may lag behind. The thread may not get its turn while
@@ -159,6 +163,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
         if transaction <= known { return before }
         if transaction == known &+ 1 {
           state.known = transaction
+          state.ownCommits += 1
           let rest = rest.load(ordering: .relaxed)
           if rest > 0 { self.rest.store(rest - 1, ordering: .relaxed) }
           state.published.add(event)
@@ -198,12 +203,14 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
 
   /// Looks for new commits and publishes them. Throws if the file cannot be read now.
   func look(for thread: CommitWatchThread) throws -> Finding {
+    if let count = ownCommitsAlone() { return .ownCommits(count) }
     let reader = try environment.beginRead()
     var waiting: [ListenerWaiter] = []
     var isNew = false
     var comparison: PageComparison?
     let finding: Finding = state.withLock { state in
       state.counts.looks += 1
+      state.ownCommits = 0
       guard state.thread === thread else { return .ended }
       if state.isCommitting {
         state.mustLookAgain = true
@@ -224,9 +231,23 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     if let comparison { waiting += publish(comparison, reader) }
     let isReplaced = isNew && environment.isReplaced(in: reader)
     if isNew { replacePin(reader, for: thread) } else { environment.endRead(reader) }
-    waiting.resume()
+    environment.changes.resume(waiting)
     if isReplaced { try environment.followReplacement() }
     return finding
+  }
+
+  /// The number of own commits since the last look, if there are some, and the header of the file has no
+  /// later one. So a look costs next to nothing where this process alone writes.
+  private func ownCommitsAlone() -> Int? {
+    guard let newest = environment.newestHeader else { return nil }
+    return state.withLock { state in
+      // Without a pin, a new one must be held.
+      guard state.ownCommits > 0, state.known == newest, state.pin != nil, state.compared == nil
+      else { return nil }
+      defer { state.ownCommits = 0 }
+      state.counts.looks += 1
+      return state.ownCommits
+    }
   }
 
   /// Ends the pin if nobody has changed the file for some time, so that this process keeps no space

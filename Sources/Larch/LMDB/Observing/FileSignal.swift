@@ -60,6 +60,15 @@ final class FileSignal: Sendable {
       return kevent(queue, &event, 1, nil, 0, nil) == 0 ? .file : .refused
     }
 
+    /// Watches no file any more.
+    func watchNothing() {
+      let before = file.withLock { file in
+        defer { file = -1 }
+        return file
+      }
+      if before >= 0 { Foundation.close(before) }
+    }
+
     func wake() {
       var event = kevent(
         ident: 0, filter: Int16(EVFILT_USER), flags: 0, fflags: UInt32(NOTE_TRIGGER), data: 0,
@@ -78,6 +87,8 @@ final class FileSignal: Sendable {
     private let queue: Int32
     /// A pipe for calls of other threads.
     private let ends: (read: Int32, write: Int32)
+    /// The watches that were begun.
+    private let watches = Locked<Set<Int32>>([])
 
     init() {
       queue = inotify_init1(O_CLOEXEC | O_NONBLOCK)
@@ -96,8 +107,19 @@ final class FileSignal: Sendable {
     /// The watch of a file that was removed ends with the file.
     func watch(_ path: String) -> Watching {
       if queue < 0 { return .refused }
-      if inotify_add_watch(queue, path, UInt32(IN_MODIFY)) >= 0 { return .file }
-      return Watching(code: errno)
+      let watch = inotify_add_watch(queue, path, UInt32(IN_MODIFY))
+      if watch < 0 { return Watching(code: errno) }
+      watches.withLock { _ = $0.insert(watch) }
+      return .file
+    }
+
+    /// Watches no file any more.
+    func watchNothing() {
+      let begun = watches.withLock { watches in
+        defer { watches = [] }
+        return watches
+      }
+      for watch in begun { inotify_rm_watch(queue, watch) }
     }
 
     func wake() {

@@ -91,6 +91,16 @@ extension LMDBEnvironment {
     return reader
   }
 
+  /// The number of the newest commit whose header is in the file, if that needs no wait. Readers may see
+  /// it a moment later.
+  var newestHeader: UInt64? {
+    guard !isForked, let handle = readers.beginUseWithoutWaiting() else { return nil }
+    defer { endUse() }
+    var info = MDB_envinfo()
+    mdb_env_info(handle, &info)
+    return UInt64(info.me_last_txnid)
+  }
+
   // MARK: A full table
 
   /// The state of a read that waits for a slot.

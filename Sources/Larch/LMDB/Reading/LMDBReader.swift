@@ -1,5 +1,11 @@
 internal import CLMDB
 
+/// Data of an upper layer, kept with a reader, which wants to hear of the reader's end.
+package protocol ReaderAttachment: AnyObject {
+  /// Drops what has references to it, since nobody will use it any more.
+  func detach()
+}
+
 /// A read transaction with a slot of the lock table. It is parked between reads; then it pins no
 /// pages, and the next read begins eight times faster.
 final class LMDBReader: @unchecked Sendable {
@@ -32,6 +38,14 @@ final class LMDBReader: @unchecked Sendable {
     self.transaction = transaction
     self.generation = generation
     self.place = place
+  }
+
+  deinit { detach() }
+
+  /// Drops the attachment.
+  func detach() {
+    (attachment as? any ReaderAttachment)?.detach()
+    attachment = nil
   }
 
   /// Notes that a thread begins a read with it.

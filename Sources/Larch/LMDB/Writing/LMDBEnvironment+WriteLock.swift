@@ -41,7 +41,7 @@ extension LMDBEnvironment {
     outbox.order?.endTurn()
     let due = changes.takeDue()
     if writeQueue.unlock() { LMDBRegistry.shared.finishClosing(self) }
-    due.resume()
+    changes.resume(due)
   }
 
   /// True when this thread has the write lock.

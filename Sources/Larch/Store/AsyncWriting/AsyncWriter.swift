@@ -104,10 +104,13 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
       environment.writeQueue.wait(for: batch.ticket)
       environment.beginProgramWrite()
       run(batch)
-      let due = environment.changes.takeDue()
+      let changes = environment.changes
+      let due = changes.takeDue()
       environment.releaseWriteLock()
+      // A look takes less time than a caller that asks for an observer whose look has not come yet.
+      let rest = changes.stillWaiting(due)
       takeCallers().forEach { $0() }
-      due.resume()
+      changes.begin(rest)
       runTold()
       environment.post?.deliverElsewhere()
       post?.deliverElsewhere()
@@ -159,9 +162,9 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
   private func continueOthers() {
     let (callers, due) = (takeCallers(), environment.changes.takeDue())
     if callers.isEmpty, due.isEmpty { return }
-    DispatchQueue.global().async {
+    DispatchQueue.global().async { [changes = environment.changes] in
       callers.forEach { $0() }
-      due.resume()
+      changes.resume(due)
     }
   }
 

@@ -18,6 +18,12 @@ final class CountAggregate<R: Record>: Aggregate<R, Int> {
     }
     return count == before ? .same : .changed
   }
+
+  override func isStill(
+    from old: UnsafeRawBufferPointer?, to new: UnsafeRawBufferPointer?,
+    _ id: UnsafeRawBufferPointer,
+    _ program: AggregateProgram<R>
+  ) throws -> Bool { (old == nil) == (new == nil) }
 }
 
 /// Whether there is a record. When one leaves, it is not known whether there are others, unless another
@@ -42,6 +48,12 @@ final class ExistsAggregate<R: Record>: Aggregate<R, Bool> {
     defer { exists = true }
     return exists ? .same : .changed
   }
+
+  override func isStill(
+    from old: UnsafeRawBufferPointer?, to new: UnsafeRawBufferPointer?,
+    _ id: UnsafeRawBufferPointer,
+    _ program: AggregateProgram<R>
+  ) throws -> Bool { exists && new != nil }
 }
 
 /// The sum and the number of the values of a field of whole numbers.
@@ -60,21 +72,23 @@ final class TotalAggregate<R: Record>: Aggregate<R, KeyTotal> {
   }
 
   override func apply(_ changes: ChangesByTree, _ tx: ReadTransaction) throws -> Outcome {
-    guard let field else { return .unknown }
     let before = total
-    let bytes = SelectedBytes(field, tx.context, try tx.context.collection(of: R.self).reading)
     var isKnown = true
-    try forEach(changes, tx) { old, new, id, access in
-      for value in try old.map({ try bytes.values(of: field, in: $0, id, access) }) ?? [] {
+    try forEach(changes, tx) { old, new, id, program in
+      for value in try old.map({ try program.values($0, id) }) ?? [] {
         isKnown = total.remove(value) && isKnown
       }
-      for value in try new.map({ try bytes.values(of: field, in: $0, id, access) }) ?? [] {
-        total.add(value)
-      }
+      for value in try new.map({ try program.values($0, id) }) ?? [] { total.add(value) }
     }
     guard isKnown, total.isWhole else { return .unknown }
     return areSame(total, before) ? .same : .changed
   }
+
+  override func isStill(
+    from old: UnsafeRawBufferPointer?, to new: UnsafeRawBufferPointer?,
+    _ id: UnsafeRawBufferPointer,
+    _ program: AggregateProgram<R>
+  ) throws -> Bool { try program.isSame(old, new, id) }
 }
 
 /// The least or the greatest value of a field: a window of one row in the order of the field. A
@@ -190,12 +204,10 @@ final class GroupsAggregate<R: Record, Value: IndexKey>: Aggregate<R, [(value: V
   }
 
   override func apply(_ changes: ChangesByTree, _ tx: ReadTransaction) throws -> Outcome {
-    guard let field else { return .unknown }
-    let bytes = SelectedBytes(field, tx.context, try tx.context.collection(of: R.self).reading)
     var (isKnown, isChanged) = (true, false)
-    try forEach(changes, tx) { old, new, id, access in
-      let old = try old.map { try bytes.values(of: field, in: $0, id, access).map(\.ofKey) }
-      let new = try new.map { try bytes.values(of: field, in: $0, id, access).map(\.ofKey) }
+    try forEach(changes, tx) { old, new, id, program in
+      let old = try old.map { try program.values($0, id).map(\.ofKey) }
+      let new = try new.map { try program.values($0, id).map(\.ofKey) }
       if let old, let new, KeyValue.compare(old, new) == 0 { return }
       isChanged = true
       if let old, !add(old, -1) { isKnown = false }
@@ -203,6 +215,12 @@ final class GroupsAggregate<R: Record, Value: IndexKey>: Aggregate<R, [(value: V
     }
     return isKnown ? isChanged ? .changed : .same : .unknown
   }
+
+  override func isStill(
+    from old: UnsafeRawBufferPointer?, to new: UnsafeRawBufferPointer?,
+    _ id: UnsafeRawBufferPointer,
+    _ program: AggregateProgram<R>
+  ) throws -> Bool { try program.isSame(old, new, id) }
 
   private func add(_ key: [KeyValue], _ change: Int) -> Bool {
     var (low, high) = (0, keys.count)
@@ -222,17 +240,5 @@ final class GroupsAggregate<R: Record, Value: IndexKey>: Aggregate<R, [(value: V
     groups.insert((value, change), at: low)
     keys.insert(key, at: low)
     return true
-  }
-}
-
-extension SelectedBytes {
-  /// The values of a field with one value, from the bytes of a record, or else from the decoded
-  /// record.
-  fileprivate func values<R: Record>(
-    of field: FieldReference, in record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer,
-    _ access: RecordAccess<R>
-  ) throws -> [KeyValue] {
-    if let value = try value(in: record, id: id, access.context.shapes) { return [value] }
-    return try access.values(of: field, in: record).first ?? []
   }
 }

@@ -87,13 +87,11 @@ final class JoinPatcher<Left: Record, Right: Record, Row>: ValuePatcher<[Row]>,
     var marks: [JoinMark] = []
     while let row = try rows.run.next() {
       if marks.count == most { throw RelatedCandidates.Unknown.tooMany }
-      var hasher = Hasher()
-      for (record, id) in [(row.left, row.leftID), (row.right, row.rightID)] {
-        hasher.combine(record.map { RowPlaces.hash(id, $0) })
-      }
+      let left = row.left.map { RecordHash.of(row.leftID, $0) } ?? 0
+      let right = row.right.map { RecordHash.of(row.rightID, $0) } ?? 0
       marks.append(
         JoinMark(
-          place: RowPlace(try places.place(of: row)), hash: hasher.finalize(),
+          place: RowPlace(try places.place(of: row)), hash: RecordHash.of(left, right),
           left: StoredID(row.leftID), right: row.right.map { _ in StoredID(row.rightID) }))
       try rows.make(row, at: buffer.next())
       buffer.filled()

@@ -72,6 +72,23 @@ final class KeptAggregates: @unchecked Sendable {
     return isWhole ? isSame : nil
   }
 
+  /// Whether another run would find the same aggregates, and nothing else, after each change of a commit by
+  /// itself. False if the bytes of the records do not tell.
+  ///
+  /// - Parameters:
+  ///   - changes: those of the records of `tree`.
+  ///   - trees: the changed trees, which belong to these records.
+  func areStill(
+    _ changes: RecordChanges, of tree: UInt32, _ trees: TreeSet, _ tx: ReadTransaction
+  ) throws -> Bool {
+    guard isWhole else { return false }
+    return try last.allSatisfy { aggregate in
+      if aggregate.related != nil { return false }
+      if aggregate.tree == tree { return try aggregate.isStill(changes, tx) }
+      return !aggregate.trees.intersects(trees)
+    }
+  }
+
   /// What the aggregates depend on beside the records of their queries; nil for nothing.
   var related: RelatedTrees? {
     last.reduce(nil) { all, aggregate in
@@ -153,6 +170,8 @@ class KeptAggregate {
   fileprivate var records: TreeSet { related?.records ?? TreeSet([tree]) }
   /// Whether it can be brought up to date, after it was read.
   var isKept = true
+  /// See `ObserverPrograms`.
+  let number = ObserverPrograms.newNumber()
 
   init(_ query: QueryDescription, _ field: FieldReference?, _ tree: UInt32) {
     self.query = query
@@ -162,6 +181,9 @@ class KeptAggregate {
 
   /// Applies changes of all records that it depends on, each id once, in a snapshot after them.
   func apply(_ changes: ChangesByTree, _ tx: ReadTransaction) throws -> Outcome { .unknown }
+
+  /// Whether each change of a commit leaves the value as it is.
+  func isStill(_ changes: RecordChanges, _ tx: ReadTransaction) throws -> Bool { false }
 
   /// Whether another aggregate of the same class is this one.
   func isSame(as other: KeptAggregate) -> Bool {

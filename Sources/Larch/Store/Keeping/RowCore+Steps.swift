@@ -10,15 +10,15 @@ extension RowCore {
     _ tx: ReadTransaction, _ collection: CollectionHandle, hasIDs: Bool = false
   ) throws -> RowPlaces {
     RowPlaces(
-      try order(tx, collection), needsRecord: form.isHashed || !source.details.order.isEmpty,
+      order(RecordAccess(tx.context, collection)),
+      needsRecord: form.isHashed || !source.details.order.isEmpty,
       isHashed: form.isHashed, hasIDs: hasIDs)
   }
 
-  private func order(_ tx: ReadTransaction, _ collection: CollectionHandle) throws -> SortKey {
+  private func order(_ access: RecordAccess<Rows.R>) -> SortKey {
     SortKey(
       source.details.order, idsDescend: source.details.idsDescend,
-      idKind: collection.stored.idKind, index: nil, context: tx.context,
-      typed: RecordAccess<Rows.R>(tx.context, collection))
+      idKind: access.collection.stored.idKind, index: nil, context: access.context, typed: access)
   }
 
   /// Nil if the records are not those of the rows, or too many of them are rows.
@@ -27,19 +27,10 @@ extension RowCore {
   func steps(
     _ commits: [RecordChanges], _ tx: ReadTransaction, _ kept: KeptState<Row>?
   ) throws -> [RowStep<Row>]? {
-    let collection = try tx.context.collection(of: Rows.R.self)
-    guard let kept, collection.records.handle == kept.recordTree else { return nil }
-    let access = RecordAccess<Rows.R>(tx.context, collection)
-    let filter = try FilterProgram.of(
-      [source.details.filter], context: tx.context, typed: access)
-    let order = try order(tx, collection)
-    let make = source.maker(access)
-    func place(_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> RowPlace {
-      try order.write(record: record, id: id)
-      return RowPlace(order.bytes)
-    }
+    guard let kept, let program = try program(tx, kept) else { return nil }
     let most = mostSteps(kept)
-    guard let passing = try commits.passing(filter, most: most), passing.count <= most else {
+    guard let passing = try commits.passing(program.filter, most: most), passing.count <= most
+    else {
       return nil
     }
     var steps: [RowStep<Row>] = []
@@ -47,15 +38,55 @@ extension RowCore {
       let isRow = item.isRow
       var step = RowStep<Row>()
       try item.change.withRecords { old, new, id in
-        if isRow.before, let old { step.old = try place(old, id) }
+        if isRow.before, let old { step.old = try program.place(old, id) }
         guard isRow.after, let new else { return }
-        step.new = try place(new, id)
-        step.row = try make(new, id)
-        if form.isHashed { step.hash = RowPlaces.hash(id, new) }
+        step.new = try program.place(new, id)
+        step.row = try program.make(new, id)
+        if form.isHashed { step.hash = RecordHash.of(id, new) }
       }
       steps.append(step)
     }
     return steps
+  }
+
+  /// What tests changed records, and makes rows of them; nil if the records are not those of the rows.
+  private func program(_ tx: ReadTransaction, _ kept: KeptState<Row>) throws -> RowProgram<Rows>? {
+    let collection = try tx.context.collection(of: Rows.R.self)
+    guard collection.records.handle == kept.recordTree else { return nil }
+    let program = try ObserverPrograms.of(number, source.details.filter, in: tx.context) {
+      let access = RecordAccess<Rows.R>(tx.context, collection)
+      return RowProgram<Rows>(
+        access,
+        try FilterProgram.of([source.details.filter], context: tx.context, typed: access),
+        order(access), source.maker(access))
+    }
+    program.access.dropKept()
+    return program
+  }
+
+  /// What the changes of a commit do to the rows that are shown. Throws if the bytes do not tell.
+  func concern(
+    of changes: RecordChanges, _ tx: ReadTransaction, _ kept: KeptState<Row>
+  ) throws -> RowConcern {
+    guard let program = try program(tx, kept) else { return .shown }
+    program.access.isOnBytes = true
+    defer { program.access.isOnBytes = false }
+    // What comes before it, or takes its place, is shown.
+    let last = form.limit.flatMap { $0 <= kept.kept.places.count ? kept.kept.places[$0 - 1] : nil }
+    var concern = RowConcern.nothing
+    try changes.forEach { id, before, after in
+      for stored in [before, after] {
+        guard concern != .shown, let stored else { continue }
+        let record = RecordEnvelope.unverified(stored)
+        if try program.filter?.matches(record, id: id) == false { continue }
+        guard let last else {
+          concern = .shown
+          return
+        }
+        concern = try program.place(record, id) <= last ? .shown : .hidden
+      }
+    }
+    return concern
   }
 
   /// The steps for the changed records, and for those that changed related records concern. Nil if they
@@ -69,7 +100,7 @@ extension RowCore {
     guard let kept, tree == kept.recordTree else { return nil }
     let concerned = try RelatedCandidates(changes, room: 4 * mostSteps(kept), tx.context)
       .ids(dependencies, beside: own, most: mostSteps(kept))
-    let order = try order(tx, collection)
+    let order = order(RecordAccess(tx.context, collection))
     var steps: [RowStep<Row>] = []
     /// Adds what a record was, as a row.
     func add(_ id: [UInt8], _ record: UnsafeRawBufferPointer?) throws {
@@ -117,5 +148,39 @@ extension RowCore {
       steps[number].row = row
       if form.isHashed { steps[number].hash = noted.hashes[place] }
     }
+  }
+}
+
+/// What changed records do to rows.
+enum RowConcern {
+  case nothing
+  /// Only rows beyond the limit are others.
+  case hidden
+  /// Rows that are shown may be others.
+  case shown
+}
+
+/// Tests changed records in a context, and makes rows of them.
+private final class RowProgram<Rows: PatchedRows> {
+  let access: RecordAccess<Rows.R>
+  let filter: FilterProgram?
+  private let order: SortKey
+  let make: (_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Rows.Row
+
+  init(
+    _ access: RecordAccess<Rows.R>, _ filter: FilterProgram?, _ order: SortKey,
+    _ make: @escaping (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws -> Rows.Row
+  ) {
+    self.access = access
+    self.filter = filter
+    self.order = order
+    self.make = make
+  }
+
+  func place(
+    _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
+  ) throws -> RowPlace {
+    try order.write(record: record, id: id)
+    return RowPlace(order.bytes)
   }
 }

@@ -13,6 +13,8 @@ final class RowCore<Rows: PatchedRows>: SharedObject, @unchecked Sendable {
   let source: Rows
   let form: RowForm<Row>
   let dependencies: [RelatedDependency]
+  /// See `ObserverPrograms`.
+  let number = ObserverPrograms.newNumber()
   /// More changes are not applied.
   let fewChanges: Int
   private let owner: SharedObjects?
@@ -76,6 +78,12 @@ final class RowCore<Rows: PatchedRows>: SharedObject, @unchecked Sendable {
   func exclusively<T>(_ body: () throws -> T) rethrows -> T {
     guard let mutex else { return try body() }
     return try mutex.withLock { _ in try body() }
+  }
+
+  /// The same, but nil if another thread is about to use them.
+  func exclusivelyIfAvailable<T>(_ body: () throws -> T) rethrows -> T? {
+    guard let mutex else { return try body() }
+    return try mutex.withLockIfAvailable { _ in try body() }
   }
 
   // MARK: The newest rows

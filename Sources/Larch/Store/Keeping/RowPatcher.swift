@@ -133,6 +133,11 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
 
   // MARK: Changes
 
+  override func concern(of changes: RecordChanges, _ tx: ReadTransaction) throws -> RowConcern {
+    guard core.dependencies.isEmpty, isPatchable, let own else { return .shown }
+    return try core.exclusivelyIfAvailable { try core.concern(of: changes, tx, own) } ?? .shown
+  }
+
   /// Applies changes to rows that no other observer has.
   func patch(_ changes: [StoredChange], _ tx: ReadTransaction) -> Outcome {
     guard isPatchable else { return .unknown }

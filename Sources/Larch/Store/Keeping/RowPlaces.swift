@@ -61,16 +61,13 @@ final class RowPlaces: RowDigest {
 
   private func combine(_ part: Int) {
     guard let last = hashes.last else { return }
-    var hasher = Hasher()
-    hasher.combine(last)
-    hasher.combine(part)
-    hashes[hashes.count - 1] = hasher.finalize()
+    hashes[hashes.count - 1] = RecordHash.of(last, part)
   }
 
   override func add(id: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer?) {
     if partsLeft > 0 {
       partsLeft -= 1
-      if isHashed, let record { combine(Self.hash(id, record)) }
+      if isHashed, let record { combine(RecordHash.of(id, record)) }
       return
     }
     let nothing = needsRecord ? nil : UnsafeRawBufferPointer(start: nil, count: 0)
@@ -78,15 +75,7 @@ final class RowPlaces: RowDigest {
       return
     }
     places.append(RowPlace(order.bytes))
-    if isHashed { hashes.append(Self.hash(id, record)) }
+    if isHashed { hashes.append(RecordHash.of(id, record)) }
     if hasIDs { ids.append([UInt8](id)) }
-  }
-
-  static func hash(_ id: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer) -> Int {
-    var hasher = Hasher()
-    hasher.combine(id.count)
-    hasher.combine(bytes: id)
-    hasher.combine(bytes: record)
-    return hasher.finalize()
   }
 }

@@ -67,6 +67,12 @@ class ValuePatcher<Value>: @unchecked Sendable {
     to state: StoreState, at tx: ReadTransaction, _ changes: (StoreState) -> ChangesByTree?
   ) -> Outcome { .unknown }
 
+  /// What the changes of a commit do to the value, as far as the bytes of the records tell, without a wait
+  /// and without code of the program.
+  ///
+  /// - Parameter changes: those of the records of `tree`.
+  func concern(of changes: RecordChanges, _ tx: ReadTransaction) throws -> RowConcern { .shown }
+
   /// Compares what is kept with a new read, which must be of the same state: for tests.
   func check(_ tx: ReadTransaction) throws {}
 }

@@ -11,7 +11,8 @@ class ObservationWork: ListenerWork, @unchecked Sendable {
 ///
 /// Nearly all observers wait nearly always. So there is no task for this: a commit that concerns the
 /// observer begins one, which delivers what is due and then rests (`ChangeListener.rest`). There is at
-/// most one at a time, so calls come one after the other.
+/// most one at a time, so calls come one after the other. If a look shows that the value stays as it is,
+/// no task begins (`Observer.isStill`).
 ///
 /// The listener keeps this object while it rests, and this object keeps the observer with the listener.
 /// The end, which comes with that of the token at the latest, breaks the circle.
@@ -21,12 +22,11 @@ class ObservationCalls<Value: Sendable>: ObservationWork, @unchecked Sendable {
   let observer: Observer<Value>
   /// Those of the task that began the observation, which a detached task does not have.
   private let taskStore: Store?
-  private let priority: TaskPriority
 
   init(_ observer: Observer<Value>) {
     self.observer = observer
     taskStore = Store.chosenForTask
-    priority = Task.currentPriority
+    super.init(priority: Task.currentPriority.rawValue)
   }
 
   /// Calls the closure, unless the observation is cancelled.
@@ -47,12 +47,24 @@ class ObservationCalls<Value: Sendable>: ObservationWork, @unchecked Sendable {
     if observer.listener.isEnded { finish() } else { run(with: nil, hasEvent: false) }
   }
 
-  override func begin() {
-    if observer.listener.isEnded { finish() } else { run(with: nil, hasEvent: true) }
+  override func isDoneByLook() -> Bool {
+    !observer.listener.isEnded && observer.isStill() && observer.listener.rest(self)
   }
 
-  private func run(with first: Locked<Observed<Value>?>?, hasEvent: Bool) {
-    Task.detached(priority: priority) { [self] in
+  override func begin(in lines: WorkLines) -> Bool {
+    if observer.listener.isEnded {
+      finish()
+      return false
+    }
+    run(with: nil, hasEvent: true, in: lines)
+    return true
+  }
+
+  private func run(
+    with first: Locked<Observed<Value>?>?, hasEvent: Bool, in lines: WorkLines? = nil
+  ) {
+    Task.detached(priority: TaskPriority(rawValue: priority)) { [self] in
+      lines?.beginNext(priority)
       withUnsafeCurrentTask { observer.listener.note($0) }
       if let taskStore {
         await Store.with(taskStore, isolation: nil) { await work(with: first, hasEvent) }

@@ -23,6 +23,8 @@ extension Observer {
     /// What the next value is compared with.
     var last = ValueComparison<Value>.Kept.nothing
     var patches: UInt32 = 0
+    /// How many looks have shown that the value stays as it is.
+    var looks: UInt32 = 0
 
     /// What brings the value up to date.
     private enum Keeper {

@@ -29,7 +29,7 @@ final class Observer<Value: Sendable>: Sendable {
   private var pace: ObservationPace? { terms?.pace }
   private var rules: ObservationRules { terms?.rules ?? ObservationRules() }
   /// Held while the value is read, so that uses of one iterator by several tasks take turns.
-  private let state = Locked(State())
+  let state = Locked(State())
 
   init(
     _ store: Store, _ read: ObservedRead<Value>, _ pace: ObservationPace?,
@@ -74,6 +74,9 @@ final class Observer<Value: Sendable>: Sendable {
   /// Whether a value can come only after an event.
   var isWaiting: Bool { state.withLock { $0.isStarted && $0.waiting.isEmpty } }
 
+  /// Whether it does not want all writes alike.
+  var hasRules: Bool { !rules.isUsual }
+
   /// Whether values come in intervals.
   var hasPace: Bool { pace != nil }
 
@@ -87,6 +90,9 @@ final class Observer<Value: Sendable>: Sendable {
 
   /// How many times it was brought up to date without a read.
   var patches: Int { state.withLock { Int($0.patches) } }
+
+  /// How many looks have shown that its value stays as it is.
+  var looks: Int { state.withLock { Int($0.looks) } }
 
   /// What keeps its value, for tests of what observers share.
   var patcher: ValuePatcher<Value>? { state.withLock { $0.patcher } }

@@ -44,6 +44,7 @@ struct WaitingWrites: Sendable {
   private var size = 0
 
   var isEmpty: Bool { steps.isEmpty }
+  var count: Int { steps.count }
 
   /// Whether more must wait with the listener, which knows what to do without memory.
   var isFull: Bool { size > Self.sizeLimit }

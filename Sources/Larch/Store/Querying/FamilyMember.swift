@@ -62,7 +62,7 @@ final class QueriedMember<R: Record, Row>: FamilyMember<Row>, @unchecked Sendabl
         let place = RowPlace(UnsafeRawBufferPointer(rebasing: key.bytes[..<key.countBeforeID]))
         let value = try access.decode(QueryRow(id: row.id, record: record), of: run)
         guard let shared = value as? Row else { throw Self.otherType }
-        let hash = isNoting ? RowPlaces.hash(row.id, record) : 0
+        let hash = isNoting ? RecordHash.of(row.id, record) : 0
         rows.next().initialize(to: FoundRow(key: place, value: shared, hash: hash))
         rows.filled()
       }

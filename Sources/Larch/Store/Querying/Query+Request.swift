@@ -29,7 +29,7 @@ extension Query: RunnableRequest {
     try tx.run(details, of: R.self, for: .records, isAll: true) { run, access in
       let records = RecordBuffer<R>(limit: details.limit)
       while let row = try run.next() {
-        records.next().initialize(to: try access.decode(row, of: run, noting: digest))
+        try access.decode(row, of: run, into: records.next(), noting: digest)
         records.filled()
       }
       return records.takeArray()

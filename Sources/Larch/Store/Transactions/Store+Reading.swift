@@ -53,14 +53,20 @@ extension Store {
   /// The context that is attached to the reader, or a new one.
   @inline(__always)
   func context(of reader: LMDBReader, _ open: OpenCatalog) throws -> TransactionContext {
-    let context: TransactionContext
     if let kept = reader.attachment as? TransactionContext, kept.catalog === open.catalog {
-      context = kept
-    } else {
-      context = try TransactionContext(
-        open.catalog, of: environment, checksQueries: options.checksQueries,
-        provesCoding: options.provesCoding)
+      return kept
     }
+    return try newContext(of: reader, open)
+  }
+
+  @inline(never)
+  private func newContext(
+    of reader: LMDBReader, _ open: OpenCatalog
+  ) throws -> TransactionContext {
+    let context = try TransactionContext(
+      open.catalog, of: environment, checksQueries: options.checksQueries,
+      provesCoding: options.provesCoding)
+    reader.detach()
     reader.attachment = context
     return context
   }
