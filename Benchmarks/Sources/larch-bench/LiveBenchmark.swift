@@ -87,10 +87,14 @@ enum LiveBenchmark {
   static func change(
     _ number: Int, _ people: inout [Person], _ store: Store, every: Int = 1
   ) async throws {
+    let person = changed(number, &people, every: every)
+    try await store.write(durability: .relaxed) { tx in try tx.update(person) }
+  }
+
+  static func changed(_ number: Int, _ people: inout [Person], every: Int = 1) -> Person {
     let place = place(of: number, among: people.count, every: every)
     people[place].age = (people[place].age + 1 + number % 5) % 90
-    let person = people[place]
-    try await store.write(durability: .relaxed) { tx in try tx.update(person) }
+    return people[place]
   }
 
   // MARK: What observers cost a write

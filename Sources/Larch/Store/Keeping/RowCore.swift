@@ -23,16 +23,16 @@ final class RowCore<Rows: PatchedRows>: SharedObject, @unchecked Sendable {
   private let mutex: Locked<Bool>?
 
   /// The newest rows whose state is known; nil if no observer has them any more.
-  private weak var newestState: KeptState<Row>?
+  @exclusivity(unchecked) private weak var newestState: KeptState<Row>?
   /// How many rows beyond the limit the next read asks for.
-  private(set) var reserve = 0
+  @exclusivity(unchecked) private(set) var reserve = 0
   /// The last two values that were compared, or of which one was made of the other.
-  private var compared: (old: Int, new: Int, areChanged: Bool) = (0, 0, false)
+  @exclusivity(unchecked) private var compared = (old: 0, new: 0, areChanged: false)
   /// The number of values so far.
-  private var numbers = 0
+  @exclusivity(unchecked) private var numbers = 0
   /// How many times rows were read, and changes were applied to them.
-  var reads = 0
-  var patches = 0
+  @exclusivity(unchecked) var reads = 0
+  @exclusivity(unchecked) var patches = 0
 
   /// - Parameter owner: keeps the cores of a store; nil for rows that are not shared.
   private init(_ source: Rows, _ fewChanges: Int?, _ owner: SharedObjects?) {

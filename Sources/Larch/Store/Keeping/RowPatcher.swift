@@ -19,11 +19,11 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
 
   let core: RowCore<Rows>
   /// Nil before the first read.
-  private var own: KeptState<Row>?
+  @exclusivity(unchecked) private var own: KeptState<Row>?
   /// The state of the value that the observer had last. All changes after it come to `patch`.
-  private var cursor: StoreState?
+  @exclusivity(unchecked) private var cursor: StoreState?
   /// Whether a change could not be applied.
-  private var mustRead = false
+  @exclusivity(unchecked) private var mustRead = false
 
   var source: Rows { core.source }
   private var form: RowForm<Row> { core.form }

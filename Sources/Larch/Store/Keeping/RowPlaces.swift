@@ -39,11 +39,11 @@ final class RowPlaces: RowDigest {
   let needsRecord: Bool
   private let isHashed: Bool
   private let hasIDs: Bool
-  private(set) var places: [RowPlace] = []
-  private(set) var hashes: [Int] = []
-  private(set) var ids: [[UInt8]] = []
+  @exclusivity(unchecked) private(set) var places: [RowPlace] = []
+  @exclusivity(unchecked) private(set) var hashes: [Int] = []
+  @exclusivity(unchecked) private(set) var ids: [[UInt8]] = []
   /// How many related records of the last row follow.
-  private var partsLeft = 0
+  @exclusivity(unchecked) private var partsLeft = 0
 
   init(_ order: SortKey, needsRecord: Bool, isHashed: Bool, hasIDs: Bool = false) {
     self.order = order
