@@ -1,3 +1,5 @@
+internal import Foundation
+
 internal import Synchronization
 
 /// Passes on what commits change in a file, to those who listen.
@@ -163,14 +165,24 @@ package final class ChangeHub: @unchecked Sendable {
   /// The same as `resume`, without a look.
   func begin(_ waiters: [ListenerWaiter]) {
     if waiters.isEmpty { return }
-    var works: [ListenerWork] = []
+    var (works, loops): ([ListenerWork], [UnsafeContinuation<Void, Never>]) = ([], [])
     for waiter in waiters {
       switch waiter {
-      case .task(let continuation): continuation.resume()
+      case .task(let continuation): loops.append(continuation)
       case .work(let work): works.append(work)
       }
     }
+    // An executor of the program may run a loop at once, and it may wait for one of the others.
     lines.begin(works)
+    for loop in loops { loop.resume() }
+  }
+
+  /// The same on another thread, since this one keeps the write lock: what comes next may wait for one of
+  /// the observers.
+  func resumeElsewhere() {
+    let due = takeDue()
+    if due.isEmpty { return }
+    DispatchQueue.global().async { self.resume(due) }
   }
 
   /// Gives an event to the listeners that it concerns. Returns those who wait for one, which the caller
@@ -268,7 +280,13 @@ package final class ChangeHub: @unchecked Sendable {
       return true
     }
     if wasThere, listener.hearsForeign { foreign?.end() }
-    resume(listener.end())
+    for waiter in listener.end() {
+      switch waiter {
+      case .task(let continuation): continuation.resume()
+      // It sees its end here, and begins no task.
+      case .work(let work): _ = work.begin(in: lines)
+      }
+    }
   }
 
   /// What makes the keys of an index for the listeners that are there; nil if there are none.
@@ -293,6 +311,13 @@ package final class ChangeHub: @unchecked Sendable {
     state.withLock { state in
       if listener.isListed { state.undecided[ObjectIdentifier(listener)] = listener }
       return listener.take()
+    }
+  }
+
+  /// Until `listen` is called, the next events of a listener are of all trees.
+  package func undecide(_ listener: ChangeListener) {
+    state.withLock { state in
+      if listener.isListed { state.undecided[ObjectIdentifier(listener)] = listener }
     }
   }
 

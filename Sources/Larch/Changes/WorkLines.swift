@@ -6,7 +6,8 @@
 /// long. There is a line for each priority, so that none waits for a lower one.
 final class WorkLines: Sendable {
   private struct Line {
-    private var works: [ListenerWork] = []
+    /// Those that have begun are gone: to free one may run code of the program, and end other observers.
+    private var works: [ListenerWork?] = []
     /// How many of them have begun.
     private var begun = 0
 
@@ -21,9 +22,9 @@ final class WorkLines: Sendable {
       works.append(work)
     }
 
-    mutating func takeNext() -> ListenerWork {
+    mutating func takeNext() -> ListenerWork? {
       begun += 1
-      return works[begun - 1]
+      return works[begun - 1].take()
     }
   }
 

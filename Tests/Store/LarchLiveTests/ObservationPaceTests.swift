@@ -36,6 +36,25 @@ struct ObservationPaceTests {
     #expect(clock.sleeperCount == 0)
   }
 
+  @Test("the same for a closure, whose commits look at it")
+  func everyCall() async throws {
+    let store = try store()
+    let clock = ManualClock()
+    let values = Locked<[[String]]>([])
+    let token = ObservationToken.begin(
+      observer(store, clock), .later, on: nil, at: CodePlace(), nil
+    ) { tags in
+      values.withLock { $0.append(tags.value.map(\.id)) }
+    }
+    await token.settled()
+    try store.put(Tag(id: "a", color: 1))
+    while clock.sleeperCount == 0 { await Task.yield() }
+    try store.put(Tag(id: "b", color: 1))
+    clock.advance(by: .seconds(1))
+    await token.settled()
+    #expect(values.withLock { $0 } == [[], ["a", "b"]])
+  }
+
   @Test("the least time delays neither the first value nor the end by cancellation")
   func cancelled() async throws {
     let store = try store()

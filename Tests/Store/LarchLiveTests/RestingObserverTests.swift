@@ -99,6 +99,33 @@ struct RestingObserverTests {
     #expect(counts.withLock { $0 } == [0, 1, 2, 3, 4, 5])
   }
 
+  /// Work whose end begins other work.
+  private final class EndingWork: ListenerWork, @unchecked Sendable {
+    private let end: () -> Void
+
+    init(end: @escaping () -> Void) {
+      self.end = end
+      super.init(priority: 1)
+    }
+
+    deinit { end() }
+
+    override func begin(in lines: WorkLines) -> Bool { true }
+  }
+
+  @Test("the end of one that has begun may begin others", .timeLimit(.minutes(1)))
+  func endOfWork() {
+    let lines = WorkLines()
+    var ended = 0
+    func begin() { lines.begin([EndingWork { lines.begin([EndingWork { ended += 1 }]) }]) }
+    for _ in 0..<100 {
+      begin()
+      // Its task, and then that of the other one.
+      for _ in 0..<3 { lines.beginNext(1) }
+    }
+    #expect(ended == 100)
+  }
+
   @Test("one whose read takes long is in the way of no other", .timeLimit(.minutes(1)))
   func slowRead() async throws {
     let store = try Self.store()

@@ -113,7 +113,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
       state.listeners += 1
       guard state.listeners == 1 else { return nil }
       (state.known, state.roots, state.pin, state.compared) = (nil, nil, nil, nil)
-      state.counts.isTold = nil
+      (state.ownCommits, state.counts.isTold) = (0, nil)
       // Without a reader, the first look of the thread counts as a change of everything.
       if let reader = environment.beginReadWithoutWaiting() {
         state.roots = try? roots(reader)
@@ -202,8 +202,10 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
   func note(isTold: Bool) { state.withLock { $0.counts.isTold = isTold } }
 
   /// Looks for new commits and publishes them. Throws if the file cannot be read now.
-  func look(for thread: CommitWatchThread) throws -> Finding {
-    if let count = ownCommitsAlone() { return .ownCommits(count) }
+  ///
+  /// - Parameter isBusy: whether own commits have come all the time.
+  func look(for thread: CommitWatchThread, isBusy: Bool) throws -> Finding {
+    if let count = ownCommitsAlone(for: thread, isBusy: isBusy) { return .ownCommits(count) }
     let reader = try environment.beginRead()
     var waiting: [ListenerWaiter] = []
     var isNew = false
@@ -238,11 +240,14 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
 
   /// The number of own commits since the last look, if there are some, and the header of the file has no
   /// later one. So a look costs next to nothing where this process alone writes.
-  private func ownCommitsAlone() -> Int? {
+  ///
+  /// After a single one it is a look as any other, after which the pin and the roots are those of the last
+  /// commit: there may be no further one.
+  private func ownCommitsAlone(for thread: CommitWatchThread, isBusy: Bool) -> Int? {
     guard let newest = environment.newestHeader else { return nil }
     return state.withLock { state in
-      // Without a pin, a new one must be held.
-      guard state.ownCommits > 0, state.known == newest, state.pin != nil, state.compared == nil
+      guard state.thread === thread, state.ownCommits > (isBusy ? 0 : 1), state.known == newest,
+        state.compared == nil, let pin = state.pin, environment.isOpen(pin)
       else { return nil }
       defer { state.ownCommits = 0 }
       state.counts.looks += 1

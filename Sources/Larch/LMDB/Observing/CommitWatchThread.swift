@@ -62,7 +62,7 @@ final class CommitWatchThread: @unchecked Sendable {
       if mustWatchAgain.exchange(false, ordering: .acquiring) { isWatching = watchFile() }
       if cause == .change { pause = 0 }
       do {
-        switch try watch.look(for: self) {
+        switch try watch.look(for: self, isBusy: quiet != nil) {
         case .ended: return
         case .nothing: break
         case .commit, .ownCommit: pause = Self.pauses.count

@@ -165,6 +165,8 @@ extension LMDBEnvironment {
           if entries.isEmpty { return }
           try apply(entries, skipsKnown: true)
           order.reached(entries.map(\.place))
+          // The next look may wait for the server.
+          changes.resumeElsewhere()
           // The tail was read up to a limit of bytes, so there may be more.
           if entries.reduce(0, { $0 + $1.changes.count }) < CommitOrder.batchBytes { return }
           takesTurn = false

@@ -109,8 +109,8 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
       environment.releaseWriteLock()
       // A look takes less time than a caller that asks for an observer whose look has not come yet.
       let rest = changes.stillWaiting(due)
-      takeCallers().forEach { $0() }
       changes.begin(rest)
+      takeCallers().forEach { $0() }
       runTold()
       environment.post?.deliverElsewhere()
       post?.deliverElsewhere()
@@ -160,11 +160,13 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
   /// Continues the callers of writes that have ended, and begins the observers of a commit, although the
   /// batch goes on with the write lock held. The next write may wait for one of them.
   private func continueOthers() {
-    let (callers, due) = (takeCallers(), environment.changes.takeDue())
-    if callers.isEmpty, due.isEmpty { return }
-    DispatchQueue.global().async { [changes = environment.changes] in
+    environment.changes.resumeElsewhere()
+    let callers = takeCallers()
+    if callers.isEmpty { return }
+    DispatchQueue.global().async { [post] in
       callers.forEach { $0() }
-      changes.resume(due)
+      // What they tell of slow writes.
+      post?.deliver()
     }
   }
 
@@ -280,6 +282,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
       if verdict.isKept, mustWork {
         write.store.runAfterCommit(run)
         write.finish(.success(run.result))
+        post?.deliver()
       }
       return
     }

@@ -1,8 +1,6 @@
 extension Observer {
   /// A commit of more records is left to a task.
   private static var fewRecords: Int { 4 }
-  /// So many events wait for the next value at most.
-  private static var fewEvents: Int { 16 }
 
   /// Whether the events that have come leave the value as it is.
   ///
@@ -21,12 +19,12 @@ extension Observer {
       let found = (try? store.readAtOnce { try concern(of: events, state, $0) }) ?? .shown
       if found == .nothing, state.waiting.isEmpty {
         state.version = last.transaction
-        state.looks += 1
+        state.looks &+= 1
         return true
       }
       state.waiting.add(events, ObservationRules(), state.facts.trees, isByStep: false)
-      if found == .shown || state.waiting.count > Self.fewEvents { return false }
-      state.looks += 1
+      if found == .shown || state.waiting.areMany { return false }
+      state.looks &+= 1
       return true
     } ?? false
   }
@@ -63,7 +61,8 @@ extension Store {
   fileprivate func readAtOnce<T>(_ body: (ReadTransaction) throws -> T) throws -> T? {
     let open = try currentCatalog()
     guard let reader = environment.beginReadWithoutWaiting() else { return nil }
-    defer { environment.endRead(reader) }
+    // The log function of the program must not run here.
+    defer { environment.endReadSilently(reader) }
     guard reader.generation == open.environmentGeneration,
       try isCurrent(open, reader.transaction, snapshot: reader.transaction.id)
     else { return nil }

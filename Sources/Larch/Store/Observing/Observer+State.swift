@@ -111,7 +111,7 @@ extension Observer.State {
     _ tracker: QueryTracker, _ dataTrees: DataTrees, _ catalog: Catalog
   ) {
     aggregates?.end()
-    if aggregates?.isAllKnown == true { patches += 1 } else { reads += 1 }
+    if aggregates?.isAllKnown == true { patches &+= 1 } else { reads &+= 1 }
     var (trees, unfiltered) = (dataTrees.data(tracker.trees), tracker.unfiltered)
     // The record that becomes the first row was not read.
     if let tree = patcher?.tree { trees.insert(tree) }
@@ -131,7 +131,7 @@ extension Observer.State {
     _ here: StoreState?, _ catalog: Catalog
   ) -> (value: Value, isSame: Bool)? {
     guard let here, let known = patcher?.adopt(at: here, catalog) else { return nil }
-    reads += 1
+    reads &+= 1
     if facts !== known.facts { note(known.facts) }
     return (known.value, known.isSame)
   }

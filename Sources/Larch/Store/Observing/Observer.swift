@@ -162,6 +162,7 @@ final class Observer<Value: Sendable>: Sendable {
           isByStep: rules.delivery == .each && pace == nil && state.patcher?.tree != nil)
       }
     }
+    if !takesMore { store.environment.changes.undecide(listener) }
     let hasReset = state.waiting.hasReset
     var step = state.waiting.isEmpty ? WaitingWrites.Step() : state.waiting.next()
     let tracker = QueryTracker()
@@ -318,7 +319,7 @@ extension Observer {
     case .unknown: return nil
     case .same: return patcher.current.map { ($0, true) }
     case .changed(let value):
-      state.patches += 1
+      state.patches &+= 1
       return (value, false)
     }
   }
@@ -351,7 +352,7 @@ extension Observer {
       case .unknown: return nil
       case .same: break
       case .changed(let value):
-        state.patches += 1
+        state.patches &+= 1
         state.pause = pace?.begin()
         for write in run { state.authorship.add(write.event.authorship) }
         if !run.allSatisfy(\.isIgnored) { step.isDue = true }

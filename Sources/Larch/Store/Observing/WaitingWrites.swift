@@ -38,16 +38,21 @@ struct WaitingWrites: Sendable {
   static let limit = 64
   /// How much memory they may take before no more are asked for.
   private static let sizeLimit = 8 << 20
+  /// How many writes, and how much memory, may wait for an observer that rests.
+  private static let (restingLimit, restingSize) = (16, 1 << 16)
 
   /// Few; none takes no memory.
   private var steps: [Step] = []
   private var size = 0
 
   var isEmpty: Bool { steps.isEmpty }
-  var count: Int { steps.count }
+  var count: Int { steps.reduce(0) { $0 + $1.writes.count } }
 
   /// Whether more must wait with the listener, which knows what to do without memory.
   var isFull: Bool { size > Self.sizeLimit }
+
+  /// Whether they must not wait while the observer rests.
+  var areMany: Bool { size > Self.restingSize || count > Self.restingLimit }
 
   /// Whether everything may have changed.
   var hasReset: Bool { steps.contains { $0.writes.contains { $0.event.isReset } } }
@@ -64,8 +69,10 @@ struct WaitingWrites: Sendable {
     if isByStep {
       steps += writes.map { Step(writes: [$0]) }
       if steps.count > Self.limit { merge() }
-    } else {
+    } else if steps.isEmpty {
       steps.append(Step(writes: writes[...]))
+    } else {
+      steps[steps.count - 1].writes += writes
     }
   }
 
