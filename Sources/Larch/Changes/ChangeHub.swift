@@ -163,8 +163,10 @@ package final class ChangeHub: @unchecked Sendable {
   }
 
   /// The same as `resume`, without a look.
-  func begin(_ waiters: [ListenerWaiter]) {
-    if waiters.isEmpty { return }
+  ///
+  /// - Parameter next: runs when the works have begun, and before any loop goes on.
+  func begin(_ waiters: [ListenerWaiter], then next: () -> Void = {}) {
+    if waiters.isEmpty { return next() }
     var (works, loops): ([ListenerWork], [UnsafeContinuation<Void, Never>]) = ([], [])
     for waiter in waiters {
       switch waiter {
@@ -174,6 +176,7 @@ package final class ChangeHub: @unchecked Sendable {
     }
     // An executor of the program may run a loop at once, and it may wait for one of the others.
     lines.begin(works)
+    next()
     for loop in loops { loop.resume() }
   }
 
@@ -283,8 +286,7 @@ package final class ChangeHub: @unchecked Sendable {
     for waiter in listener.end() {
       switch waiter {
       case .task(let continuation): continuation.resume()
-      // It sees its end here, and begins no task.
-      case .work(let work): _ = work.begin(in: lines)
+      case .work(let work): work.finish()
       }
     }
   }

@@ -25,8 +25,13 @@ package class ListenerWork: @unchecked Sendable {
   /// Begins. Called when no lock is held, and not again before the work rests.
   ///
   /// - Parameter lines: where the task begins the next work.
-  /// - Returns: whether a task has begun.
-  func begin(in lines: WorkLines) -> Bool { false }
+  func begin(in lines: WorkLines) {}
+
+  /// Whether it must only `finish`, which needs no task.
+  var isOver: Bool { false }
+
+  /// Ends work that rests. Called when no lock is held.
+  func finish() {}
 }
 
 /// Who must hear of an event, when no lock is held: an executor of the program may run code then.

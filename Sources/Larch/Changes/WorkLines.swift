@@ -45,8 +45,17 @@ final class WorkLines: Sendable {
 
   /// Begins the next work of a line.
   func beginNext(_ priority: UInt8) {
-    // One that sees its end needs no task.
-    while let next = next(priority), !next.begin(in: self) {}
+    var over: [ListenerWork] = []
+    while let next = next(priority) {
+      if next.isOver {
+        over.append(next)
+      } else {
+        next.begin(in: self)
+        break
+      }
+    }
+    // Not before the next one has begun: whoever waits for the end may run here.
+    for work in over { work.finish() }
   }
 
   private func next(_ priority: UInt8) -> ListenerWork? {

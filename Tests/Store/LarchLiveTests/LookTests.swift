@@ -13,6 +13,7 @@ struct LookTests {
     let begin: () -> ObservationToken
     let last: Locked<String>
     let looks: () -> Int
+    let reads: () -> Int
     let calls: () -> Int
     let expected: (ReadTransaction) throws -> String
 
@@ -31,6 +32,7 @@ struct LookTests {
         }
       }
       looks = { observer.looks }
+      reads = { observer.reads }
       calls = { count.withLock { $0 } }
       self.expected = { "\(try expected($0))" }
     }
@@ -148,6 +150,37 @@ struct LookTests {
       #expect(page.last.withLock { $0 } == expected)
     }
     #expect(page.calls() == calls + 3)
+  }
+
+  @Test("many changes behind the limit are no reason to read again")
+  func manyHiddenRows() async throws {
+    let store = try Store.temporary(for: CountedItem.self, Setting.self)
+    defer { store.close() }
+    var writes = ItemWrites(seed: 2)
+    func put(_ numbers: Range<Int>) throws {
+      try store.write { tx throws in
+        for number in numbers {
+          var item = writes.item()
+          (item.id, item.age) = (number, number)
+          try tx.put(item)
+        }
+      }
+    }
+    try put(0..<10)
+    let page = Follower("page", store, CountedItem.all.sorted(by: \.age).limit(3))
+    let token = page.begin()
+    await token.settled()
+    for number in 0..<40 {
+      try put(10 + 4 * number..<10 + 4 * number + 1 + number % 4)
+      await token.settled()
+    }
+    #expect(page.reads() == 1)
+    #expect(page.calls() == 1)
+    #expect(page.looks() > 20)
+    try await store.write { tx throws in try tx.delete(CountedItem.self, 1) }
+    await token.settled()
+    let expected = try store.read { try page.expected($0) }
+    #expect(page.last.withLock { $0 } == expected)
   }
 
   @Test("no code of the program runs on the thread of the commit")

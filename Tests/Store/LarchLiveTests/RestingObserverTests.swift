@@ -110,7 +110,6 @@ struct RestingObserverTests {
 
     deinit { end() }
 
-    override func begin(in lines: WorkLines) -> Bool { true }
   }
 
   @Test("the end of one that has begun may begin others", .timeLimit(.minutes(1)))

@@ -59,7 +59,10 @@ final class CommitWatchThread: @unchecked Sendable {
     // How many looks are left before it is woken again; nil while it is.
     var quiet: Int?
     while true {
-      if mustWatchAgain.exchange(false, ordering: .acquiring) { isWatching = watchFile() }
+      // At the end of a silence, the file that is there then is watched.
+      if mustWatchAgain.exchange(false, ordering: .acquiring), quiet == nil {
+        isWatching = watchFile()
+      }
       if cause == .change { pause = 0 }
       do {
         switch try watch.look(for: self, isBusy: quiet != nil) {

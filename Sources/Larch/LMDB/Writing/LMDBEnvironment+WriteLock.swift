@@ -27,11 +27,14 @@ extension LMDBEnvironment {
   func beginProgramWrite() { isProgramWriting.store(true, ordering: .sequentiallyConsistent) }
 
   /// Runs a body that waits for threads which take the write lock. While a write of the program has it, the
-  /// body runs on a thread of its own: the write may wait for the caller, or be its own.
+  /// body runs on a thread of its own: the write may wait for the caller, or be its own. The same holds on the
+  /// thread of asynchronous writes, where a task executor may run code between two of them.
   ///
   /// The caller has refused new writes before.
   func withoutWaitingForWrites(_ body: @escaping @Sendable () -> Void) {
-    guard isProgramWriting.load(ordering: .sequentiallyConsistent) else { return body() }
+    guard isProgramWriting.load(ordering: .sequentiallyConsistent) || writeQueue.isRunner else {
+      return body()
+    }
     Thread.detachNewThread(body)
   }
 

@@ -60,6 +60,8 @@ final class WriteQueue: @unchecked Sendable {
   /// The thread that has the lock, or 0.
   private var holder: UInt = 0
   private var waiting: [WriteTicket] = []
+  /// The threads that run the writes of a runner.
+  private var running: Set<UInt> = []
   /// The ticket of the thread that has the lock but does not run yet.
   private var absent: WriteTicket?
   /// Whether the thread that has the lock may take it again.
@@ -156,8 +158,17 @@ final class WriteQueue: @unchecked Sendable {
   /// Notes that this thread, or none any more, runs the writes of a runner.
   func note(_ runner: WriteRunner, isRunning: Bool) {
     mutex.lock()
-    runner.thread = isRunning ? ThreadIdentity.current : 0
+    let thread = ThreadIdentity.current
+    runner.thread = isRunning ? thread : 0
+    if isRunning { running.insert(thread) } else { running.remove(thread) }
     mutex.unlock()
+  }
+
+  /// Whether others may wait for writes that only this thread can run.
+  var isRunner: Bool {
+    mutex.lock()
+    defer { mutex.unlock() }
+    return running.contains(ThreadIdentity.current)
   }
 
   /// Whether no ticket was taken after this one: a later request may then share it without

@@ -109,8 +109,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
       environment.releaseWriteLock()
       // A look takes less time than a caller that asks for an observer whose look has not come yet.
       let rest = changes.stillWaiting(due)
-      changes.begin(rest)
-      takeCallers().forEach { $0() }
+      changes.begin(rest) { takeCallers().forEach { $0() } }
       runTold()
       environment.post?.deliverElsewhere()
       post?.deliverElsewhere()

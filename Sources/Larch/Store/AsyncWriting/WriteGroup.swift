@@ -126,6 +126,8 @@ final class WriteGroup {
     isBroken = false
     var growth = Verdict.again
     if isFull || roomless != nil {
+      // That may take long, or wait for the server of a shared store.
+      environment.changes.resumeElsewhere()
       do { try environment.makeWay() } catch { growth = .failed(error) }
       if isFull { verdict = growth }
     }

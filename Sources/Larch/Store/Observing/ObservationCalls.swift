@@ -51,14 +51,9 @@ class ObservationCalls<Value: Sendable>: ObservationWork, @unchecked Sendable {
     !observer.listener.isEnded && observer.isStill() && observer.listener.rest(self)
   }
 
-  override func begin(in lines: WorkLines) -> Bool {
-    if observer.listener.isEnded {
-      finish()
-      return false
-    }
-    run(with: nil, hasEvent: true, in: lines)
-    return true
-  }
+  override var isOver: Bool { observer.listener.isEnded }
+
+  override func begin(in lines: WorkLines) { run(with: nil, hasEvent: true, in: lines) }
 
   private func run(
     with first: Locked<Observed<Value>?>?, hasEvent: Bool, in lines: WorkLines? = nil
@@ -94,7 +89,7 @@ class ObservationCalls<Value: Sendable>: ObservationWork, @unchecked Sendable {
     finish()
   }
 
-  private func finish() {
+  override func finish() {
     // It may have begun to listen while it was cancelled.
     observer.end()
     observer.forget()

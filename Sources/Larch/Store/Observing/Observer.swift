@@ -338,7 +338,7 @@ extension Observer {
     var newest: Value?
     let (generation, trees) = (state.generation, state.facts.trees)
     while !step.writes.isEmpty {
-      let run = step.run(oneByOne: rules.delivery == .each)
+      let run = step.run(oneByOne: rules.delivery == .each, of: tree)
       guard let end = run.last?.state(generation), run.allSatisfy({ $0.event.isCommit }) else {
         return nil
       }

@@ -26,11 +26,16 @@ struct WaitingWrites: Sendable {
       writes.filter { $0.isIgnored == ignored }.map(\.event)
     }
 
-    /// The first writes that can be applied together: one by one, or all that are ignored, or all that
-    /// are not.
-    func run(oneByOne: Bool) -> ArraySlice<Write> {
+    /// The first writes that can be applied together: one by one, or some that are all ignored, or all
+    /// not, and have changed no more records of a tree than are applied at once.
+    func run(oneByOne: Bool, of tree: UInt32) -> ArraySlice<Write> {
       guard let first = writes.first, !oneByOne else { return writes.prefix(1) }
-      return writes.prefix { $0.isIgnored == first.isIgnored }
+      var count = first.event.count(of: tree)
+      let rest = writes.dropFirst().prefix { write in
+        count += write.event.count(of: tree)
+        return write.isIgnored == first.isIgnored && count <= PatchLimits.fewChanges
+      }
+      return writes.prefix(1 + rest.count)
     }
   }
 
@@ -139,6 +144,12 @@ extension ChangeEvent {
     case .commit(let number, _), .anything(let number): number
     case .reset: 0
     }
+  }
+
+  /// The number of changed records of a tree.
+  fileprivate func count(of tree: UInt32) -> Int {
+    guard case .commit(_, let changes) = self else { return 0 }
+    return changes.records.changes(of: tree)?.count ?? 0
   }
 
   fileprivate var size: Int { if case .commit(_, let changes) = self { changes.size } else { 0 } }
