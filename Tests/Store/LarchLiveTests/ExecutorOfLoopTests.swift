@@ -90,7 +90,7 @@ struct ExecutorOfLoopTests {
         letGo.wait()
         try tx.put(Tag(id: "first", color: 1))
       }
-      // Behind the thread, and behind the task that waits for this one.
+      // The thread and the last task asked before this write.
       return Result { try Self.put(store, Tag(id: "second", color: 1)) }
     }
     await Self.wait { began.wait(timeout: .now()) == .success }

@@ -116,7 +116,7 @@ struct LookTests {
     #expect(looks.isDisjoint(with: ["by a closure", "a count and rows"]))
   }
 
-  @Test("what changes behind the limit comes with the next value")
+  @Test("changes of rows beyond the limit come with the next value")
   func hiddenRows() async throws {
     let store = try Store.temporary(for: CountedItem.self, Setting.self)
     defer { store.close() }
@@ -152,7 +152,7 @@ struct LookTests {
     #expect(page.calls() == calls + 3)
   }
 
-  @Test("many changes behind the limit are no reason to read again")
+  @Test("many changes of rows beyond the limit cause no new read")
   func manyHiddenRows() async throws {
     let store = try Store.temporary(for: CountedItem.self, Setting.self)
     defer { store.close() }

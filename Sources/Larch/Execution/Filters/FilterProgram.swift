@@ -145,11 +145,6 @@ final class FilterProgram {
     try Outcome.all(roots) { try evaluate($0, record, id) }
   }
 
-  /// What the bytes of a record say of all conditions, without code of the program.
-  func test(_ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws -> Outcome {
-    undecidable.isEmpty ? try outcome(record, id) : .unknown
-  }
-
   private func evaluate(
     _ place: Int, _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
   ) throws -> Outcome {

@@ -83,7 +83,7 @@ extension KeptRows {
     }
     func shownCount(_ count: Int) -> Int { min(count, form.limit ?? .max) }
     if isChanged, isMoving, shownCount(before.count) == shownCount(rows.count) {
-      // A row that was inserted or deleted moves all rows behind it.
+      // After an insertion or a deletion, all later rows have other places.
       let shown = shownCount(rows.count)
       let last =
         before.count == rows.count ? min(shown, touched.last + 1 + 3 * steps.count) : shown
