@@ -54,3 +54,13 @@ func passed(_ store: Store) throws {
   let any: any Request<Worker> = Worker.all
   print(try any.fetch(in: store).map(\.name))
 }
+
+/// A type is no request.
+func observed(_ store: Store, _ id: Worker.ID) {
+  _ = store.observe(Worker.self)  // error: observe a request
+  _ = store.observe(Worker.self) { _ in }  // error: observe a request
+  _ = store.observe(Worker.all)
+  _ = store.observe(Worker.all) { print($0.rows) }
+  _ = store.observe(Worker.self, id)
+  _ = store.observe(Worker.self, id) { print($0.value as Any) }
+}

@@ -55,8 +55,15 @@ extension CatalogLoader {
     let isKnown = known?.knows(declared) ?? false
     if isKnown, evolution.mismatches.isEmpty { return result }
     if try isEmpty(entry, in: transaction) {
-      // No record of an earlier version of the type remains.
-      result.history = FieldHistory([declared])
+      // No record of an earlier version of the type remains. A program that has the file open with such a
+      // version goes on, as long as both can read what the other will write.
+      let readable = (known?.declarations ?? []).filter { earlier in
+        var evolution = FieldEvolution(
+          aliases: aliases, defaults: schema.defaults, of: schema.type)
+        evolution.compare(stored: earlier, declared: declared)
+        return evolution.mismatches.isEmpty
+      }
+      result.history = FieldHistory([], unwritten: readable + [declared])
       result.mustBeNoted = known != nil
       return result
     }

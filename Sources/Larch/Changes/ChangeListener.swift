@@ -54,6 +54,12 @@ package final class ChangeListener: @unchecked Sendable {
   /// the observer itself merges writes.
   private static let eventSize = 256
 
+  /// One who waits until the observer waits. Unchecked, since `state` guards it.
+  fileprivate final class Settler: @unchecked Sendable {
+    var continuation: UnsafeContinuation<Void, Never>?
+    var isCancelled = false
+  }
+
   /// There may be very many listeners, and nearly all of them rest. So what only others have is in an
   /// object of its own, and small numbers are small.
   fileprivate struct State {
@@ -71,7 +77,7 @@ package final class ChangeListener: @unchecked Sendable {
     /// Whoever has to do with a listener that does not rest.
     private final class Company {
       var waiters: [UnsafeContinuation<Void, Never>] = []
-      var settlers: [UnsafeContinuation<Void, Never>] = []
+      var settlers: [Settler] = []
       var pauses: Set<Task<Void, Never>> = []
       var task: UnsafeCurrentTask?
 
@@ -122,8 +128,13 @@ package final class ChangeListener: @unchecked Sendable {
     }
 
     /// Adds one who waits until the observer waits.
-    mutating func add(settler: UnsafeContinuation<Void, Never>) {
-      change { $0.settlers.append(settler) }
+    mutating func add(_ settler: Settler) { change { $0.settlers.append(settler) } }
+
+    /// Removes one who does not wait any more; nil if it was not there.
+    mutating func remove(_ settler: Settler) -> UnsafeContinuation<Void, Never>? {
+      guard let place = company?.settlers.firstIndex(where: { $0 === settler }) else { return nil }
+      change { $0.settlers.remove(at: place) }
+      return settler.continuation
     }
 
     mutating func add(pause: Task<Void, Never>) { change { $0.pauses.insert(pause) } }
@@ -139,7 +150,7 @@ package final class ChangeListener: @unchecked Sendable {
     mutating func takeSettlers() -> [UnsafeContinuation<Void, Never>] {
       guard let found = company?.settlers, !found.isEmpty else { return [] }
       change { $0.settlers = [] }
-      return found
+      return found.compactMap(\.continuation)
     }
 
     private mutating func change(_ body: (Company) -> Void) {
@@ -320,18 +331,30 @@ package final class ChangeListener: @unchecked Sendable {
   }
 
   /// Waits until the observer has used all events and waits for the next one, or has ended with its last
-  /// call.
+  /// call. The end of the waiting task ends the wait.
   package func settle() async {
-    await withUnsafeContinuation { continuation in
-      let isSettled = state.withLock { state in
-        // An event takes the waiters away, so where one waits there is no event.
-        if state.isEnded && !state.isWorking || state.work != nil || !state.waiters.isEmpty {
-          return true
+    let settler = Settler()
+    await withTaskCancellationHandler {
+      await withUnsafeContinuation { continuation in
+        let isSettled = state.withLock { state in
+          // An event takes the waiters away, so where one waits there is no event.
+          if settler.isCancelled || state.isEnded && !state.isWorking || state.work != nil
+            || !state.waiters.isEmpty
+          {
+            return true
+          }
+          settler.continuation = continuation
+          state.add(settler)
+          return false
         }
-        state.add(settler: continuation)
-        return false
+        if isSettled { continuation.resume() }
       }
-      if isSettled { continuation.resume() }
+    } onCancel: {
+      let waiting = state.withLock { state in
+        settler.isCancelled = true
+        return state.remove(settler)
+      }
+      waiting?.resume()
     }
   }
 }

@@ -12,6 +12,9 @@ protocol ForeignCommits: AnyObject, Sendable {
   /// A listener ends that has begun.
   func end()
 
+  /// The file is to be closed: what was kept for the next listener ends, unless there is one.
+  func endThread()
+
   /// A write of this process that has a log is about to commit. Until `didEndCommit`, a new number
   /// may be its own.
   func willCommit()

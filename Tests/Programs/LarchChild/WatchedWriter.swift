@@ -77,6 +77,20 @@ func watchedObserver(_ arguments: [String]) throws {
   throw Mismatch("\(items.latest.failures) \(notes.latest.failures)")
 }
 
+/// `lost-observation <store>`: observes what the store does not have, in the way in which nobody hears of
+/// the error.
+func lostObservation(_ arguments: [String]) throws {
+  guard arguments.count == 1 else { throw UsageError() }
+  let store = try Store(at: arguments[0], for: WatchedItem.self)
+  let token = store.observe(WatchedNote.all) { _ in }
+  let ended = DispatchSemaphore(value: 0)
+  Task.detached {
+    await token.settled()
+    ended.signal()
+  }
+  ended.wait()
+}
+
 /// Takes the processor only where the tests leave it: many of these programs run beside a suite.
 private func yieldToTests() { _ = nice(10) }
 

@@ -57,6 +57,7 @@ do {
   case "watched-writer": try watchedWriter(Array(arguments.dropFirst()))
   case "watched-plain": try watchedPlain(Array(arguments.dropFirst()))
   case "watched-observer": try watchedObserver(Array(arguments.dropFirst()))
+  case "lost-observation": try lostObservation(Array(arguments.dropFirst()))
   case "outbox-writer": try outboxWriter(Array(arguments.dropFirst()))
   case "commit-once": try commitOnce(Array(arguments.dropFirst()))
   case "undone-id": try undoneID(Array(arguments.dropFirst()))

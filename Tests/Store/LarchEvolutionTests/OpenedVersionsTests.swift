@@ -181,6 +181,38 @@ extension WriteTransaction {
     }
   }
 
+  @Test func `An open store of an empty file goes on beside a later version that it can read`()
+    throws
+  {
+    let file = try EvolutionFile()
+    try file.open(Less.self) { first throws in
+      try file.open(Optionally.self) { second throws in
+        #expect(try first.all(Less.self).isEmpty)
+        try second.put([Optionally(id: 1, a: "a", c: 5)])
+        #expect(try first.all(Less.self).map(\.a) == ["a"])
+        try first.put([Less(id: 2, a: "b")])
+        #expect(try second.all(Optionally.self).map(\.c) == [5, nil])
+      }
+    }
+    #expect(try file.history("Thing")?.unwritten.isEmpty == true)
+    #expect(try file.history("Thing")?.versions.count == 2)
+  }
+
+  @Test func `An open store of an empty file does not go on beside a version that cannot read it`()
+    throws
+  {
+    let file = try EvolutionFile()
+    try file.open(Less.self) { first throws in
+      try file.open(Whole.self) { second throws in
+        let error = #expect(throws: LarchError.self) { try first.put([Less(id: 1, a: "a")]) }
+        #expect(error?.code == .schemaChanged)
+        try second.put([Whole(id: 2, a: "b", c: 1)])
+        #expect(throws: LarchError.self) { try first.put([Less(id: 3, a: "c")]) }
+        #expect(try second.all(Whole.self).map(\.id) == [2])
+      }
+    }
+  }
+
   @Test func `Two types that opened a file exclude each other once one of them writes`() throws {
     let file = try EvolutionFile()
     try file.save(Less(id: 1, a: "a"))

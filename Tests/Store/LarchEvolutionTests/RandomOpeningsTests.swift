@@ -163,7 +163,11 @@ private struct MovedRequired: Version {
     }
 
     func isReadable(by type: any Version.Type) -> Bool {
-      written.allSatisfy { $0 == type || type.declared?.reads($0.declared) ?? true }
+      written.allSatisfy { reads(type, $0) }
+    }
+
+    func reads(_ type: any Version.Type, _ stored: any Version.Type) -> Bool {
+      stored == type || type.declared?.reads(stored.declared) ?? true
     }
 
     func all<V: Version>(_ type: V.Type) -> [V] {
@@ -204,8 +208,9 @@ private struct MovedRequired: Version {
   ) throws {
     let isReadable = model.isReadable(by: type)
     if model.records.isEmpty, !isReadable || !model.knows(type) {
-      model.written = [type]
-      model.opened = []
+      // A program that is still open with one of the others may go on.
+      model.opened = (model.written + model.opened).filter { model.reads(type, $0) } + [type]
+      model.written = []
     } else if !isReadable {
       #expect(file.refusal(type)?.code == .schemaMismatch, "\(type) after \(model.written)")
       model.refused += 1

@@ -26,6 +26,49 @@ extension ForeignTests {
       }
     }
 
+    @Test(
+      "short observations one after the other share one thread, which hears of others and ends with the store"
+    )
+    func shortObservations() async throws {
+      try await ForeignTests.withWriters { writers, store throws in
+        try writers.start(1, .items)
+        let watch = try #require(store.commitWatch)
+        let before = watch.counts.threads
+        var most = 0
+        for number in 0..<200 {
+          let start = MonotonicTime.now.nanoseconds
+          let wasRefused = watch.counts.isTold == false
+          let iterator = store.observe(WatchedItem.all).makeAsyncIterator()
+          _ = try await next(iterator)
+          if number % 20 == 0 {
+            try await writers.step(1)
+            #expect(try await next(iterator)?.rows == store.fetch(WatchedItem.all))
+          }
+          // A thread that the system refuses to tell is replaced, and one that waits for a second ends.
+          if number == 0 || wasRefused || MonotonicTime.now.nanoseconds - start > 500_000_000 {
+            most += 1
+          }
+        }
+        let begun = watch.counts.threads - before
+        #expect(begun > 0 && begun <= most)
+        #expect(try !store.isObserved)
+        #expect(watch.hasThread)
+        store.close()
+        #expect(!watch.hasThread)
+      }
+    }
+
+    @Test("a thread that nobody needs ends after a while")
+    func unneededThread() async throws {
+      try await ForeignTests.withWriters { _, store throws in
+        let watch = try #require(store.commitWatch)
+        _ = try await next(store.observe(WatchedItem.all).makeAsyncIterator())
+        try await eventually("it has ended") { !watch.hasThread }
+        _ = try await next(store.observe(WatchedItem.all).makeAsyncIterator())
+        #expect(watch.counts.threads == 2)
+      }
+    }
+
     @Test("a commit that changes other trees wakes nobody, however many come at once")
     func unchangedTrees() async throws {
       try await ForeignTests.withWriters { writers, store throws in

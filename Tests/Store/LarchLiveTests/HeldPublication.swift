@@ -38,6 +38,7 @@ final class HeldPublication: ForeignCommits {
 
   func begin() -> UInt64? { nil }
   func end() {}
+  func endThread() {}
   func willCommit() {}
   func didEndCommit() {}
   var hasCompany: Bool { true }

@@ -1,3 +1,4 @@
+import LarchCrashSupport
 import LarchTestSupport
 import Testing
 
@@ -39,6 +40,17 @@ struct ObservationErrorTests {
     #expect(second.context.detail == "Failed")
     #expect(!"\(second)".contains("secret"))
     withExtendedLifetime((request, read)) {}
+  }
+
+  /// Another stranger had no log either.
+  @Test("without `onError` and without a log, it is written to standard error")
+  func written() throws {
+    let directory = try CrashDirectory()
+    let child = try Child(["lost-observation", directory.store], in: directory.path)
+    #expect(try child.wait() == .exit(0))
+    #expect(
+      child.output.contains(" larch error observation_failed: An observation ended with an error"))
+    #expect(child.output.contains("unknown_collection"))
   }
 
   @Test("with `onError`, it is not logged")

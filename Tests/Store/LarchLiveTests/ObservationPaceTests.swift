@@ -126,6 +126,29 @@ struct ObservationPaceTests {
     withExtendedLifetime(tokens) {}
   }
 
+  @Test("the end of a task ends its wait for `settled`", .timeLimit(.minutes(1)))
+  func cancelledWait() async throws {
+    let store = try store()
+    let token = store.observe(Tag.all, every: .seconds(3600)) { _ in }
+    await token.settled()
+    try store.put(Tag(id: "later", color: 1))
+    let waits = (0..<3).map { _ in Task { await token.settled() } }
+    for _ in 0..<20 { await Task.yield() }
+    for wait in waits { wait.cancel() }
+    for wait in waits { await wait.value }
+    // One that is cancelled before it begins.
+    let late = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      await token.settled()
+    }
+    await late.value
+    // Others still wait.
+    let other = Task { await token.settled() }
+    for _ in 0..<20 { await Task.yield() }
+    token.cancel()
+    await other.value
+  }
+
   @Test("after `settled`, all that was committed before it is delivered")
   func settled() async throws {
     let store = try store()

@@ -54,6 +54,7 @@ struct RecordSieveTests {
 
     func begin() -> UInt64? { nil }
     func end() {}
+    func endThread() {}
     func willCommit() {}
     func didEndCommit() {}
     func reset() {}

@@ -213,14 +213,22 @@ final class LMDBRegistry: @unchecked Sendable {
 
 extension LMDBEnvironment {
   fileprivate func checkCompatible(_ other: Options) throws {
-    guard options.isReadOnly == other.isReadOnly, options.durability == other.durability,
-      options.logsCommits == other.logsCommits,
-      options.maxDatabases >= other.maxDatabases
-    else {
+    var differences: [String] = []
+    if options.isReadOnly != other.isReadOnly { differences.append("isReadOnly") }
+    if options.durability != other.durability || options.logsCommits != other.logsCommits {
+      differences.append("durability")
+    }
+    if options.maxDatabases < other.maxDatabases {
+      differences.append("there are more collections and indexes")
+    }
+    guard differences.isEmpty else {
       throw LarchError(
         .conflictingOptions,
         "The store is open in this process with other options; use the same options, or close it first."
-      ) { $0.path = path }
+      ) {
+        $0.path = path
+        $0.detail = "differs: " + differences.joined(separator: ", ")
+      }
     }
   }
 
@@ -237,6 +245,7 @@ extension LMDBEnvironment {
   /// Readers come first: a thread that still gets the write lock then finds the environment closed.
   fileprivate func takeUnused() -> Unused? {
     readers.close()
+    changes.foreign?.endThread()
     return writeQueue.close() ? readers.takeUnused() : nil
   }
 

@@ -34,7 +34,8 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
   private struct State {
     /// How many listeners want to hear of others.
     var listeners = 0
-    /// The thread that belongs to them.
+    /// The thread that belongs to them. It stays for a while without one, for the next one: a program that
+    /// observes for each request would begin a thread, and a queue of the system, for each of them.
     var thread: CommitWatchThread?
     var roots: TreeRoots? { didSet { published = PublishedChanges() } }
     /// What this process has published since the state of the roots.
@@ -53,37 +54,12 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     /// Whether the thread uses the pin.
     var isComparing = false
     var counts = Counts()
-  }
 
-  /// What it did, for tests.
-  struct Counts {
-    /// Whether the system tells of changes now; nil before the thread has asked it.
-    var isTold: Bool?
-    /// How often the thread woke up, and how often it looked for a new commit.
-    var wakes = 0
-    var looks = 0
-    /// How often it compared trees, and how often that gave no certain answer.
-    var comparisons = 0
-    var unknown = 0
-    /// How many trees changed whose records somebody wants, and for how many these were found.
-    var wanted = 0
-    var found = 0
-    /// How many answers came too late.
-    var late = 0
-    /// How many pages were read for that.
-    var pages = 0
-  }
-
-  /// What a look has found.
-  enum Finding {
-    /// Nobody listens any more.
-    case ended
-    case nothing
-    case commit
-    /// A commit of this process, which it will publish, and then wake the thread.
-    case ownCommit
-    /// So many commits of this process, which it has published, and no other.
-    case ownCommits(Int)
+    /// What a look of a thread finds that nobody wants; nil if somebody does.
+    func unheard(by thread: CommitWatchThread) -> Finding? {
+      if self.thread !== thread { return .ended }
+      return listeners == 0 ? .unheard : nil
+    }
   }
 
   /// How many commits of this process the pin may lag behind. The thread may not get its turn while
@@ -104,6 +80,9 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
 
   var counts: Counts { state.withLock { $0.counts } }
 
+  /// Whether it has a thread, for tests.
+  var hasThread: Bool { state.withLock { $0.thread != nil } }
+
   // MARK: For the hub
 
   func begin() -> UInt64? {
@@ -113,13 +92,20 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
       state.listeners += 1
       guard state.listeners == 1 else { return nil }
       (state.known, state.roots, state.pin, state.compared) = (nil, nil, nil, nil)
-      (state.ownCommits, state.counts.isTold) = (0, nil)
+      state.ownCommits = 0
       // Without a reader, the first look of the thread counts as a change of everything.
       if let reader = environment.beginReadWithoutWaiting() {
         state.roots = try? roots(reader)
         state.known = state.roots?.transaction
         state.pin = pin(reader)
       }
+      // One that the system does not tell tries again as a new one.
+      if let thread = state.thread {
+        if state.counts.isTold != false { return state.known }
+        thread.wake()
+      }
+      state.counts.isTold = nil
+      state.counts.threads += 1
       let thread = CommitWatchThread(environment, self)
       state.thread = thread
       thread.start()
@@ -132,11 +118,21 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     let ended: (CommitWatchThread?, LMDBHeldRead?) = state.withLock { state in
       state.listeners -= 1
       if state.listeners > 0 { return (nil, nil) }
-      defer { (state.thread, state.pin, state.compared) = (nil, nil, nil) }
+      defer { (state.pin, state.compared) = (nil, nil) }
       return (state.thread, state.pin)
     }
     ended.0?.wake()
     if let pin = ended.1 { environment.endHeldRead(pin) }
+  }
+
+  func endThread() {
+    if environment.isForked { return }
+    let thread: CommitWatchThread? = state.withLock { state in
+      guard state.listeners == 0 else { return nil }
+      defer { state.thread = nil }
+      return state.thread
+    }
+    thread?.wake()
   }
 
   func willCommit() { state.withLock { $0.isCommitting = true } }
@@ -199,13 +195,27 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
   // MARK: For the thread
 
   func noteWake() { state.withLock { $0.counts.wakes += 1 } }
-  func note(isTold: Bool) { state.withLock { $0.counts.isTold = isTold } }
+
+  func note(isTold: Bool, by thread: CommitWatchThread) {
+    state.withLock { if $0.thread === thread { $0.counts.isTold = isTold } }
+  }
+
+  /// Whether a thread can end, since nobody listens.
+  func release(_ thread: CommitWatchThread) -> Bool {
+    state.withLock { state in
+      guard state.thread === thread else { return true }
+      guard state.listeners == 0 else { return false }
+      state.thread = nil
+      return true
+    }
+  }
 
   /// Looks for new commits and publishes them. Throws if the file cannot be read now.
   ///
   /// - Parameter isBusy: whether own commits have come all the time.
   func look(for thread: CommitWatchThread, isBusy: Bool) throws -> Finding {
     if let count = ownCommitsAlone(for: thread, isBusy: isBusy) { return .ownCommits(count) }
+    if let finding = state.withLock({ $0.unheard(by: thread) }) { return finding }
     let reader = try environment.beginRead()
     var waiting: [ListenerWaiter] = []
     var isNew = false
@@ -213,7 +223,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     let finding: Finding = state.withLock { state in
       state.counts.looks += 1
       state.ownCommits = 0
-      guard state.thread === thread else { return .ended }
+      if let finding = state.unheard(by: thread) { return finding }
       if state.isCommitting {
         state.mustLookAgain = true
         return .ownCommit
@@ -408,39 +418,10 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
   private func replacePin(_ reader: LMDBReader, for thread: CommitWatchThread) {
     let new = pin(reader)
     let ended: LMDBHeldRead? = state.withLock { state in
-      guard state.thread === thread else { return new }
+      guard state.unheard(by: thread) == nil else { return new }
       defer { state.pin = new }
       return state.pin
     }
     if let ended { environment.endHeldRead(ended) }
-  }
-}
-
-/// What is needed to find the changed records between two states.
-private final class PageComparison {
-  let newest: UInt64
-  /// The last commit that was published.
-  let known: UInt64
-  let old: TreeRoots
-  /// What this process has published since the old state.
-  let published: PublishedChanges
-  /// The trees that have changed, and those of them whose records somebody wants.
-  let trees: TreeSet
-  var wanted: [UInt32] = []
-  /// What keeps the pages of the old state, in use.
-  var pin: LMDBHeldRead?
-
-  init(
-    newest: UInt64, known: UInt64, old: TreeRoots, published: PublishedChanges, trees: TreeSet
-  ) {
-    self.newest = newest
-    self.known = known
-    self.old = old
-    self.published = published
-    self.trees = trees
-  }
-
-  func event(_ records: [UInt32: [StoredChange]]) -> ChangeEvent {
-    .commit(newest, CommittedChanges(trees: trees, records: records, since: known))
   }
 }

@@ -23,6 +23,9 @@ final class CommitWatchThread: @unchecked Sendable {
   /// for later. A commit causes several changes at once, and large ones cause thousands.
   private static let (distance, savings): (Int64, Int64) = (2_000_000, 32_000_000)
 
+  /// In nanoseconds: how long it stays when nobody listens any more.
+  private static let patience: Int64 = 1_000_000_000
+
   private let environment: LMDBEnvironment
   private let watch: CommitWatch
   private let signal: FileSignal
@@ -51,22 +54,26 @@ final class CommitWatchThread: @unchecked Sendable {
 
   private func work() {
     var isWatching = watchFile()
-    watch.note(isTold: isWatching)
+    watch.note(isTold: isWatching, by: self)
     var cause = FileSignal.Cause.change
     // Which pause comes next.
     var pause = 0
     var due = MonotonicTime.now.nanoseconds
     // How many looks are left before it is woken again; nil while it is.
     var quiet: Int?
+    /// Since when nobody listens; nil if somebody does.
+    var unheard: Int64?
     while true {
       // At the end of a silence, the file that is there then is watched.
       if mustWatchAgain.exchange(false, ordering: .acquiring), quiet == nil {
         isWatching = watchFile()
       }
       if cause == .change { pause = 0 }
+      var isHeard = true
       do {
         switch try watch.look(for: self, isBusy: quiet != nil) {
         case .ended: return
+        case .unheard: isHeard = false
         case .nothing: break
         case .commit, .ownCommit: pause = Self.pauses.count
         case .ownCommits(let count):
@@ -74,7 +81,7 @@ final class CommitWatchThread: @unchecked Sendable {
           if quiet != nil || count > 1 {
             if quiet == nil {
               signal.watchNothing()
-              watch.note(isTold: false)
+              watch.note(isTold: false, by: self)
             }
             quiet = Self.quietLooks + 1
           }
@@ -85,11 +92,30 @@ final class CommitWatchThread: @unchecked Sendable {
         // A later look may succeed: a slot may be free again, or the disk may work.
       }
       environment.deliverMessages()
+      if !isHeard {
+        if quiet != nil {
+          quiet = nil
+          isWatching = watchFile()
+          watch.note(isTold: isWatching, by: self)
+        }
+        let now = MonotonicTime.now.nanoseconds
+        let begin = unheard ?? now
+        unheard = begin
+        let left = begin &+ Self.patience &- now
+        if left <= 0 {
+          if watch.release(self) { return }
+        } else if signal.wait(microseconds: Int(left / 1000)) == .change {
+          // As for any other change of the file.
+          usleep(UInt32(Self.distance / 1000))
+        }
+        continue
+      }
+      unheard = nil
       if let left = quiet {
         quiet = left > 1 ? left - 1 : nil
         if quiet == nil {
           isWatching = watchFile()
-          watch.note(isTold: isWatching)
+          watch.note(isTold: isWatching, by: self)
           // Something may have come before that.
           cause = .change
         } else {

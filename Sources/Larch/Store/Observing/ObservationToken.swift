@@ -64,34 +64,35 @@ public final class ObservationToken: Sendable {
   /// await token.settled()
   /// ```
   ///
-  /// It also returns when the observation has ended. With `every:`, it waits for that time. Do not
-  /// wait for it in the closure itself.
+  /// It also returns when the observation has ended, or when the task that waits is cancelled. With
+  /// `every:`, it waits for that time. Do not wait for it in the closure itself.
   ///
   /// - Complexity: that of the calls that are due.
   public func settled() async { await work.settle() }
 }
 
 extension Store {
-  /// Logs that an observation has ended. The program gets no further value, and would not know why.
+  /// Logs that an observation has ended. The program gets no further value, and would not know why: a
+  /// store without a log writes the line to standard error.
   @inline(never)
   func tell(observationAt place: CodePlace, failed error: any Error) {
     var details = LogMessage.Details()
     details.place = place
-    tell(
-      LogMessage(
-        .error, .observationFailed,
-        "An observation ended with an error; pass `onError` to handle it.", details: details
-      ) {
-        $0.path = path
-        // Without ids and texts, which may be data of records.
-        if let error = error as? LarchError {
-          $0.collection = error.context.collection
-          $0.index = error.context.index
-          $0.field = error.context.field
-          $0.detail = error.code.rawValue
-        } else {
-          $0.detail = "\(type(of: error))"
-        }
-      })
+    let message = LogMessage(
+      .error, .observationFailed,
+      "An observation ended with an error; pass `onError` to handle it.", details: details
+    ) {
+      $0.path = path
+      // Without ids and texts, which may be data of records.
+      if let error = error as? LarchError {
+        $0.collection = error.context.collection
+        $0.index = error.context.index
+        $0.field = error.context.field
+        $0.detail = error.code.rawValue
+      } else {
+        $0.detail = "\(type(of: error))"
+      }
+    }
+    if post == nil { LogMessage.standardError()(message) } else { tell(message) }
   }
 }

@@ -158,3 +158,22 @@ extension Store {
       first, on: isolation, at: CodePlace(file: file, line: line), onError, onChange)
   }
 }
+
+/// What somebody writes who looks for all records of a type.
+extension Store {
+  /// Not available: a type without a request.
+  @available(
+    *, unavailable, message: "observe a request: for all records of a type, pass its `all`"
+  )
+  public func observe<R: Record>(_ type: R.Type) -> StoreObservation<[R]> { observe(R.all) }
+
+  /// Not available: a type without a request.
+  @available(
+    *, unavailable, message: "observe a request: for all records of a type, pass its `all`"
+  )
+  public func observe<R: Record>(
+    _ type: R.Type, onChange: @escaping @Sendable (Observed<[R]>) -> Void
+  ) -> ObservationToken {
+    observe(R.all, onChange: onChange)
+  }
+}
