@@ -9,12 +9,6 @@ final class MemberClass: MemberwiseCoded {
   let name: String
   init(name: String) { self.name = name }
 }
-struct MemberDictionary: MemberwiseCoded { var counts: [Int: Int] }
-struct MemberSet: MemberwiseCoded { var items: Set<Int> }
-struct MemberPayload: MemberwiseCoded {
-  enum Shape: Codable { case circle(Double), square(side: Double) }
-  var shape: Shape
-}
 struct MemberConstant: MemberwiseCoded {
   let version = 3
   var name: String
@@ -27,7 +21,6 @@ struct MemberOmitting: MemberwiseCoded {
   enum CodingKeys: CodingKey { case name }
 }
 struct MemberWrapped: MemberwiseCoded { @NamingSamples.Trimmed var text: String }
-struct MemberForeign: MemberwiseCoded { var address: NamingSamples.Address }
 struct MemberDoubleOptional: MemberwiseCoded { var value: Int?? }
 struct MemberEmpty: MemberwiseCoded, Equatable {}
 enum MemberEnum: String, MemberwiseCoded { case a, b }
@@ -41,11 +34,10 @@ struct MemberTwoKeys: MemberwiseCoded {
   }
 }
 
-struct MemberTree: MemberwiseCoded {
+struct MemberTree: MemberwiseCoded, Equatable {
   var name: String
   var children: [MemberTree]
 }
-struct MemberOptionalList: MemberwiseCoded { var values: [Int?] }
 
 // MARK: Broken promises
 

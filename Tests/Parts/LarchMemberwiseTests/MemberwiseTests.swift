@@ -253,20 +253,11 @@ struct MemberwiseTests {
     arguments: [
       Fallback(type: MemberClass.self, reason: "not a struct"),
       Fallback(type: MemberEnum.self, reason: "not a struct"),
-      Fallback(type: MemberDictionary.self, reason: "counts is a Dictionary<Int, Int>"),
-      Fallback(type: MemberSet.self, reason: "items is a Set<Int>"),
-      Fallback(type: MemberPayload.self, reason: "shape is a Shape"),
       Fallback(type: MemberConstant.self, reason: "version is written but not read back"),
       Fallback(type: MemberOmitting.self, reason: "cache is not in its CodingKeys"),
       Fallback(type: MemberWrapped.self, reason: "_text is not in its CodingKeys"),
-      Fallback(type: MemberForeign.self, reason: "Address, which is not MemberwiseCoded"),
       Fallback(type: MemberDoubleOptional.self, reason: "an optional of an optional"),
       Fallback(type: MemberEmpty.self, reason: "no stored properties"),
-      Fallback(type: MemberHollow.self, reason: "kind is a Kind, which has no memberwise form"),
-      Fallback(type: MemberHollowPart.self, reason: "empty is a nested type, and "),
-      Fallback(
-        type: MemberTree.self, reason: "children is a Array<MemberTree>, and its element is"),
-      Fallback(type: MemberOptionalList.self, reason: "values is a Array<Optional<Int>>"),
       Fallback(type: MemberTwoKeys.self, reason: "does more than decode each key once"),
     ])
   func fallback(_ row: Fallback) {

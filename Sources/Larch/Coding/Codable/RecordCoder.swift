@@ -53,6 +53,7 @@ final class RecordCoder {
     lastDecodeCache = decodeState.pointee.noCache
     state.pointee.coder = self
     decodeState.pointee.coder = self
+    memberwise.belong(to: self)
   }
 
   deinit {
@@ -142,14 +143,35 @@ final class RecordCoder {
   func decodeThroughCodable<R: Decodable>(
     _ type: R.Type, from bytes: UnsafeRawBufferPointer
   ) throws -> R {
-    if isDecoding {
-      let inner = innerCoder ?? RecordCoder(shapes: shapes, writesMaps: writesMaps)
-      innerCoder = inner
-      inner.userInfo = userInfo
-      inner.defaults = defaults
-      inner.aliases = aliases
-      return try inner.decodeThroughCodable(type, from: bytes)
+    if isDecoding { return try innerDecoder().decodeThroughCodable(type, from: bytes) }
+    return try decodeThroughCodable(type) { () throws in try RecordFormat.value(of: bytes) }
+  }
+
+  /// The value of one field, in the slot form of its kind.
+  func decodeField<T: Decodable>(
+    _ type: T.Type, _ kind: FieldKind, _ bytes: UnsafeRawBufferPointer
+  ) throws -> T {
+    if isDecoding { return try innerDecoder().decodeField(type, kind, bytes) }
+    return try decodeThroughCodable(type) { () throws in
+      if kind == .tagged { return try DecodeFramePointer.untag(bytes) }
+      return FoundValue(state: .value, kind: kind, bytes: bytes)
     }
+  }
+
+  /// For code of the program that decodes a record while another one is being decoded.
+  private func innerDecoder() -> RecordCoder {
+    let inner = innerCoder ?? RecordCoder(shapes: shapes, writesMaps: writesMaps)
+    innerCoder = inner
+    inner.userInfo = userInfo
+    inner.defaults = defaults
+    inner.aliases = aliases
+    return inner
+  }
+
+  @inline(__always)
+  private func decodeThroughCodable<R: Decodable>(
+    _ type: R.Type, _ find: () throws -> FoundValue
+  ) throws -> R {
     if decodeGeneration != shapes.generation {
       forgetDecodePlans()
       decodeGeneration = shapes.generation
@@ -159,7 +181,7 @@ final class RecordCoder {
     decodeState.pointee.current = root
     defer { isDecoding = false }
     do {
-      let found = try RecordFormat.value(of: bytes)
+      let found = try find()
       let cache = cache(for: type)
       guard cache.pointee.strategy == .direct else {
         return try root.value(type, found: found, nil)

@@ -36,6 +36,7 @@ struct ProofValues {
       guard let elements = ProofValues(list.element, number, shapes: shapes) else { return nil }
       slots = Self.lists(of: elements.slots, 6, long: 101).map { Self.list($0, list) }
       hasLongList = true
+    case .coded: return nil
     }
     if slots.isEmpty { return nil }
   }

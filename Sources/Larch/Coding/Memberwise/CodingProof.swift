@@ -189,16 +189,27 @@ private struct ProofRun<Value: Codable> {
 extension MemberwiseProgram {
   /// A program for a shape with all properties in the order of the keys, as Codable makes it for a
   /// value without nils; nil if a nested type has none.
-  static func complete(_ plan: MemberwisePlan, shapes: ShapeTable) throws -> MemberwiseProgram? {
-    let fields = plan.properties.map { ShapeField(name: $0.codingName, kind: $0.form.kind) }
+  static func complete(
+    _ plan: MemberwisePlan, shapes: ShapeTable, terms: Terms = Terms()
+  ) throws -> MemberwiseProgram? {
+    var fields: [ShapeField] = []
+    for property in plan.properties {
+      if let kind = property.form.kind {
+        fields.append(ShapeField(name: property.codingName, kind: kind))
+      } else if !terms.compares {
+        return nil
+      }
+    }
     let shape = try shapes.intern(typeName: plan.shapeName, fields: fields)
-    guard let program = MemberwiseProgram(plan: plan, shape: shape) else { return nil }
+    guard let program = MemberwiseProgram(plan: plan, shape: shape, terms: terms) else {
+      return nil
+    }
     for place in program.details.indices {
       if let elements = program.details[place].elements {
         guard try elements.complete(shapes: shapes) else { return nil }
       }
       guard let nested = program.details[place].plan else { continue }
-      guard let inner = try complete(nested, shapes: shapes) else { return nil }
+      guard let inner = try complete(nested, shapes: shapes, terms: terms) else { return nil }
       program.details[place].nested = inner
     }
     return program

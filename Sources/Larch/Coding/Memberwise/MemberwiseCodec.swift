@@ -19,7 +19,7 @@ final class MemberwiseCodec {
   let type: any Codable.Type
   let plan: MemberwisePlan
   private let shapes: ShapeTable
-  private let readsMissingAsNil: Bool
+  private let terms: MemberwiseProgram.Terms
   @exclusivity(unchecked) private var generation: Int
   /// The program for writing, and that of the last shape read. Not counted, since counting costs
   /// more than a field; `programs` owns them.
@@ -35,13 +35,15 @@ final class MemberwiseCodec {
   let memory: TypeLayout.Memory
   /// Whether some records are coded both ways.
   let isSampled: Bool
+  let runsCode: Bool
   /// Whether a value that is written memberwise is read back with every bit of its own. A default may take
   /// the place of a nil that was not written.
   let isExact: Bool
   @exclusivity(unchecked) var sample = CodingSample()
   /// Compares two values in memory.
   private(set) lazy var comparing: MemberwiseProgram? = {
-    let program = try? MemberwiseProgram.complete(plan, shapes: ShapeTable())
+    let program = try? MemberwiseProgram.complete(
+      plan, shapes: ShapeTable(), terms: .init(compares: true))
     return program.flatMap { $0 }
   }()
 
@@ -50,7 +52,8 @@ final class MemberwiseCodec {
   ///
   /// - Parameter proving: Whether a type may also pass a proof, instead of opting in.
   init?(
-    _ type: Any.Type, shapes: ShapeTable, readsMissingAsNil: Bool = true, proving: Bool = false
+    _ type: Any.Type, shapes: ShapeTable, terms: MemberwiseProgram.Terms = .init(),
+    proving: Bool = false
   ) {
     guard let type = type as? any Codable.Type, proving || type is any MemberwiseCoded.Type else {
       return nil
@@ -60,11 +63,12 @@ final class MemberwiseCodec {
     self.type = type
     self.plan = plan
     self.shapes = shapes
-    self.readsMissingAsNil = readsMissingAsNil
+    self.terms = terms
     generation = shapes.generation
     memory = TypeLayout.Memory(of: type)
     isSampled = plan.isSampled
-    isExact = plan.isExact && readsMissingAsNil
+    runsCode = plan.runsCode
+    isExact = plan.isExact && terms.readsMissingAsNil
     scratch = .allocate(byteCount: max(memory.size, 1), alignment: memory.alignment)
   }
 
@@ -132,10 +136,20 @@ final class MemberwiseCodec {
   @inline(__always)
   func decode(_ record: UnsafeRawBufferPointer, into target: UnsafeMutableRawPointer) -> Bool {
     guard generation == shapes.generation, let reader, record.count >= 2 else { return false }
+    if runsCode { return decodeRunningCode(record, into: target) }
     let header = record.loadUnaligned(as: UInt16.self)
     return reader._withUnsafeGuaranteedRef {
       $0.header == header ? $0.decode(record, into: target) : decodeOther(record, into: target)
     }
+  }
+
+  /// Keeps the program while code of the types in it runs, which may read other records of this type.
+  @inline(never)
+  private func decodeRunningCode(
+    _ record: UnsafeRawBufferPointer, into target: UnsafeMutableRawPointer
+  ) -> Bool {
+    let program = readers[record.loadUnaligned(as: UInt16.self)]
+    return withExtendedLifetime((self, program)) { program?.decode(record, into: target) ?? false }
   }
 
   @inline(never)
@@ -180,6 +194,12 @@ final class MemberwiseCodec {
     _ ours: Value, _ theirs: Value, _ program: MemberwiseProgram,
     _ record: UnsafeRawBufferPointer, _ reference: any MemberwiseReference
   ) -> Bool? {
+    if runsCode {
+      guard let isSame = isSame(ours, theirs) else { return nil }
+      // Whether the type or the record is to blame is unknown, since such records are not written here.
+      if !isSame { plan.refute() }
+      return isSame ? true : nil
+    }
     guard let ourBytes = try? reference.comparableBytes(of: ours),
       let theirBytes = try? reference.comparableBytes(of: theirs)
     else { return nil }
@@ -205,8 +225,9 @@ final class MemberwiseCodec {
 
   // MARK: Lessons
 
-  /// Whether results of Codable may still teach something.
-  var wantsLessons: Bool { lessonsLeft > 0 }
+  /// Whether records that Codable reads may still teach something, and those that it writes.
+  var wantsLessons: Bool { lessonsLeft > 0 && plan.reads }
+  var wantsWritingLessons: Bool { lessonsLeft > 0 && plan.writes }
 
   private func prepareLesson() -> Bool {
     guard plan.reasonForFallback == nil, lessonsLeft > 0 else { return false }
@@ -248,8 +269,7 @@ final class MemberwiseCodec {
       return known.learn(from: record, shapes: shapes, isWritten: isWritten) ? known : nil
     }
     guard
-      let made = MemberwiseProgram(
-        plan: plan, shape: shape, readsMissingAsNil: readsMissingAsNil)
+      let made = MemberwiseProgram(plan: plan, shape: shape, terms: terms)
     else {
       misfits.insert(id)
       return nil
@@ -270,8 +290,8 @@ final class MemberwiseCodec {
 }
 
 extension MemberwiseCodec {
-  /// In debug builds every record that was read memberwise is also read by Codable, whose result
-  /// and errors are used.
+  /// In debug builds some records that were read memberwise (`CodingSample`) are also read by Codable,
+  /// whose result and errors are used.
   func checkReading<Value: Decodable>(
     _ value: Value, _ record: UnsafeRawBufferPointer, _ reference: any MemberwiseReference
   ) throws -> Value {
@@ -286,6 +306,7 @@ extension MemberwiseCodec {
       plan.conclude(false, .reading)
       dropPrograms()
     }
+    if plan.isRefuted { dropPrograms() }
     return theirs
   }
 }

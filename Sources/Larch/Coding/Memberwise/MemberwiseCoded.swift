@@ -15,11 +15,13 @@
 /// an `init(from:)` that corrects or checks one, breaks the promise. Custom names in `CodingKeys`
 /// are allowed. Nested structs, and those in arrays and dictionaries, opt in with their own line.
 ///
-/// Nothing else changes: if a type has something that Larch cannot code in this way (classes, enums
-/// with associated values, sets, dictionaries without `String` keys, property wrappers, keys omitted
-/// from `CodingKeys`), the whole type is coded through `Codable`. In debug builds every record is
-/// coded both ways, and a difference stops the program. In release builds the first record of the
-/// type decides, and after a difference the type is coded through `Codable`.
+/// Nothing else changes. A field of a type that has no such form (an enum without a raw value, a set, a
+/// dictionary without `String` keys, a struct that did not opt in) is read through its own `Codable`, and a
+/// record with one is written through `Codable`. If the type itself cannot be coded in this way (a class, a
+/// property wrapper, a key omitted from `CodingKeys`), all of it is coded through `Codable`. In debug builds
+/// the records that are written, and a sample of those that are read, are coded both ways, and a difference
+/// stops the program. In release builds the first record of the type decides, and after a difference the type
+/// is coded through `Codable`.
 public protocol MemberwiseCoded: Codable {}
 
 /// A struct with one stored property that is coded as that value alone, in a single-value

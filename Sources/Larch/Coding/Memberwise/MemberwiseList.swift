@@ -11,7 +11,8 @@ final class MemberwiseList: Sendable {
   init(_ memory: any MemberwiseCollection.Type, of element: MemberwisePlan.Form) {
     self.memory = memory
     self.element = element
-    kind = element.kind
+    // Elements are never of the other kind: the whole list is then read through its own coding.
+    kind = element.kind ?? .tagged
     func stride<Element>(_: Element.Type) -> Int { MemoryLayout<Element>.stride }
     self.stride = _openExistential(memory.elementType, do: stride)
   }
@@ -130,13 +131,13 @@ final class ElementProgram {
   @exclusivity(unchecked) private var writer: MemberwiseProgram?
   @exclusivity(unchecked) private var reader: MemberwiseProgram?
   @exclusivity(unchecked) private var readers: [UInt16: MemberwiseProgram] = [:]
-  private let readsMissingAsNil: Bool
+  private let terms: MemberwiseProgram.Terms
 
-  init(_ list: MemberwiseList, readsMissingAsNil: Bool) {
+  init(_ list: MemberwiseList, terms: MemberwiseProgram.Terms) {
     self.list = list
-    self.readsMissingAsNil = readsMissingAsNil
+    self.terms = terms
     if case .list(let inner) = list.element {
-      self.inner = ElementProgram(inner, readsMissingAsNil: readsMissingAsNil)
+      self.inner = ElementProgram(inner, terms: terms)
     } else {
       inner = nil
     }
@@ -190,6 +191,7 @@ final class ElementProgram {
         writer?.encode(source, to: &output) ?? inner?.write(source, to: &output) ?? false
       guard isWritten else { return false }
       output.setLength(at: start)
+    case .coded: return false
     }
     return true
   }
@@ -252,6 +254,7 @@ final class ElementProgram {
       reader = other
       return other.decode(bytes, into: place)
     case .list: return inner?.read(bytes, into: place) ?? false
+    case .coded: return false
     }
     return true
   }
@@ -291,8 +294,7 @@ final class ElementProgram {
       program = known
     } else {
       guard id & ~RecordFormat.shapeMask == 0, id != 0, let shape = try? shapes.shape(id),
-        let made = MemberwiseProgram(
-          plan: plan, shape: shape, readsMissingAsNil: readsMissingAsNil)
+        let made = MemberwiseProgram(plan: plan, shape: shape, terms: terms)
       else { return false }
       program = made
       readers[id] = made
@@ -307,7 +309,9 @@ final class ElementProgram {
   func complete(shapes: ShapeTable) throws -> Bool {
     if let inner { return try inner.complete(shapes: shapes) }
     guard let plan = list.element.plan else { return true }
-    guard let program = try MemberwiseProgram.complete(plan, shapes: shapes) else { return false }
+    guard let program = try MemberwiseProgram.complete(plan, shapes: shapes, terms: terms) else {
+      return false
+    }
     writer = program
     reader = program
     readers[program.header] = program

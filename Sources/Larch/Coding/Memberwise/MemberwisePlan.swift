@@ -19,6 +19,8 @@ final class MemberwisePlan: Sendable {
     case record(MemberwisePlan)
     /// An array, or a dictionary with texts as keys, that is no leaf.
     case list(MemberwiseList)
+    /// Any other type: read through its own `init(from:)`. A record with one is written through Codable.
+    case coded
   }
 
   struct Property: Sendable {
@@ -42,6 +44,8 @@ final class MemberwisePlan: Sendable {
   /// The directions in which records are coded memberwise.
   let reads: Bool
   let writes: Bool
+  /// Whether reading a record runs code of a type in it.
+  let runsCode: Bool
   /// Whether it rests on a proof, its own or that of a nested type, so that some of its records are
   /// coded both ways.
   let isSampled: Bool
@@ -62,9 +66,13 @@ final class MemberwisePlan: Sendable {
     self.proof = proof
     let nested = properties.compactMap(\.form.innermostPlan)
     isSampled = proof != nil || nested.contains { $0.isSampled }
+    runsCode =
+      properties.contains { $0.form.kind == nil } || nested.contains { $0.runsCode }
     isExact = reason == nil && proof == nil && properties.allSatisfy(\.form.isExact)
     reads = reason == nil && proof?.reading == nil && nested.allSatisfy(\.reads)
-    writes = reason == nil && proof?.writing == nil && nested.allSatisfy(\.writes)
+    writes =
+      reason == nil && proof?.writing == nil && nested.allSatisfy(\.writes)
+      && !properties.contains { $0.form.kind == nil }
     self.reason = reason ?? (reads || writes ? nil : proof?.summary ?? "a nested type is")
   }
 
@@ -195,7 +203,8 @@ final class MemberwisePlan: Sendable {
       guard let name = keys.codingName(ofProperty: field.name) else {
         throw Reason("\(field.name) is not in its CodingKeys")
       }
-      properties.append(try property(field, name, proving: proving, within: outer))
+      properties.append(
+        try property(field, name, isPromised: isPromised, proving: proving, within: outer))
     }
     guard keys.cases.count == properties.count else {
       throw Reason("its CodingKeys have a key without a stored property")
@@ -237,8 +246,10 @@ final class MemberwisePlan: Sendable {
     return module == "Swift" || module.hasPrefix("Foundation")
   }
 
+  /// - Parameter isPromised: Whether the type around it promises that this property is read and written as
+  ///   it is. Then it may have any type.
   private static func property(
-    _ field: Reflection.Field, _ codingName: String, proving: Bool,
+    _ field: Reflection.Field, _ codingName: String, isPromised: Bool, proving: Bool,
     within outer: [ObjectIdentifier]
   ) throws(Reason) -> Property {
     let optional = field.type as? any OptionalType.Type
@@ -246,7 +257,13 @@ final class MemberwisePlan: Sendable {
     if type is any OptionalType.Type {
       throw Reason("\(field.name) is an optional of an optional")
     }
-    let form = try form(of: type, field.name, proving: proving, within: outer)
+    let form: Form
+    do throws(Reason) {
+      form = try self.form(of: type, field.name, proving: proving, within: outer)
+    } catch {
+      guard isPromised, type is any Codable.Type else { throw error }
+      form = .coded
+    }
     if case .plain = form, optional != nil, !PlainMemory.isPayloadAndTag(type) {
       throw Reason("\(field.name) is an optional in a form that Larch does not know")
     }
@@ -325,7 +342,7 @@ extension MemberwisePlan.Form {
     case .plain, .bool, .string, .enumeration: true
     case .record(let plan): plan.isExact
     case .list(let list): !list.isMap && list.element.isExact
-    case .decimal, .leaf: false
+    case .decimal, .leaf, .coded: false
     }
   }
 

@@ -18,7 +18,7 @@ extension MemberwiseProgram {
     }
     guard start == count else { return undo(next, target) }
     if hasAbsent {
-      guard readsMissingAsNil else { return undo(next, target) }
+      guard terms.readsMissingAsNil else { return undo(next, target) }
       initializeAbsent(target)
     }
     return true
@@ -90,6 +90,10 @@ extension MemberwiseProgram {
       guard Self.readDecimal(step.pointee, isThere, slot, into: place) else {
         return false
       }
+    case .fixedCoded, .optionalFixedCoded:
+      let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
+      let bytes = UnsafeRawBufferPointer(start: slot, count: Int(step.pointee.width))
+      guard decodeRarely(step.pointee, isThere, bytes, into: place) else { return false }
     default:
       let end = Int(slot.loadUnaligned(as: UInt16.self))
       guard end >= start, end <= count else { return false }
@@ -214,11 +218,27 @@ extension MemberwiseProgram {
       guard let elements = details[number].elements, elements.read(bytes, into: place) else {
         return false
       }
+    case .coded, .fixedCoded, .optionalCoded, .optionalFixedCoded:
+      guard readCoded(details[number], bytes, into: place) else { return false }
     default: return false
     }
     // Without an optional, the payload is the property.
     details[number].optional?.wrap(at: place)
     return true
+  }
+
+  /// A value through its own `init(from:)`; false if it throws, since Codable then has the error with its
+  /// coding path.
+  private func readCoded(
+    _ detail: Detail, _ bytes: UnsafeRawBufferPointer, into place: UnsafeMutableRawPointer
+  ) -> Bool {
+    guard let coder = terms.coder, let type = detail.coded else { return false }
+    func read<Value: Decodable>(_ type: Value.Type) -> Bool {
+      guard let value = try? coder.decodeField(type, detail.kind, bytes) else { return false }
+      place.initializeMemory(as: Value.self, to: value)
+      return true
+    }
+    return _openExistential(type, do: read)
   }
 
   /// Destroys the properties before `failed`; always false.
@@ -238,7 +258,8 @@ extension MemberwiseProgram {
       guard fields & (1 &<< UInt64(step.pointee.bit)) != 0 else { continue }
       switch step.pointee.operation {
       case .string, .directString, .optionalString, .optionalDirectString, .leaf, .optionalLeaf,
-        .record, .optionalRecord, .list, .optionalList:
+        .record, .optionalRecord, .list, .optionalList, .coded, .optionalCoded, .fixedCoded,
+        .optionalFixedCoded:
         let place = target + Int(step.pointee.memoryOffset)
         func destroy<Value>(_: Value.Type) {
           place.assumingMemoryBound(to: Value.self).deinitialize(count: 1)

@@ -66,11 +66,12 @@ extension MemberwiseProgram.Operation {
   fileprivate var isFixed: Bool {
     switch self {
     case .copy1, .copy2, .copy4, .copy8, .copy16, .bool, .fixedEnumeration, .decimal,
-      .optionalCopy, .optionalBool, .optionalFixedEnumeration, .optionalDecimal:
+      .optionalCopy, .optionalBool, .optionalFixedEnumeration, .optionalDecimal, .fixedCoded,
+      .optionalFixedCoded:
       true
     case .string, .directString, .enumeration, .leaf, .record, .list, .optionalString,
       .optionalDirectString, .optionalEnumeration, .optionalLeaf, .optionalRecord, .optionalList,
-      .skip:
+      .coded, .optionalCoded, .skip:
       false
     }
   }

@@ -13,10 +13,12 @@ final class MemberwiseProgram {
     case fixedEnumeration, enumeration
     case leaf, record, list
     case decimal, optionalDecimal
+    /// A value that its own `init(from:)` reads, from a slot or from variable bytes.
+    case fixedCoded, coded
     // The same for an optional property.
     case optionalCopy, optionalBool, optionalString, optionalDirectString
     case optionalFixedEnumeration, optionalEnumeration
-    case optionalLeaf, optionalRecord, optionalList
+    case optionalLeaf, optionalRecord, optionalList, optionalFixedCoded, optionalCoded
     /// A variable field that the type does not have any more; reading skips it.
     case skip
   }
@@ -43,6 +45,20 @@ final class MemberwiseProgram {
     /// The program of a nested record; nil until a record with one was seen.
     var nested: MemberwiseProgram?
     var elements: ElementProgram?
+    /// For values that their own `init(from:)` reads.
+    var coded: (any Codable.Type)?
+    var kind = FieldKind.bool
+  }
+
+  /// What all programs of a coder have in common.
+  struct Terms {
+    /// Whether reading makes missing optional fields nil; false if the coder has defaults or older names.
+    var readsMissingAsNil = true
+    /// Reads the values that have no memberwise form. It owns the programs; nil for one that only writes.
+    unowned(unsafe) var coder: RecordCoder?
+    /// Whether it writes values only to compare them, without those that have no memberwise form: they are
+    /// read in the same way on both sides, and a `Set` has its elements in another order each time.
+    var compares = false
   }
 
   let plan: MemberwisePlan
@@ -68,11 +84,10 @@ final class MemberwiseProgram {
   /// Optional properties that the shape does not have: they are nil.
   let absent: [(offset: Int, optional: any OptionalMemory.Type)]
   let hasAbsent: Bool
-  /// Whether reading makes those nil; false if the coder has defaults or older names.
-  let readsMissingAsNil: Bool
+  let terms: Terms
 
   /// Nil if the shape does not fit the present type: Codable converts it.
-  init?(plan: MemberwisePlan, shape: Shape, readsMissingAsNil: Bool = true) {
+  init?(plan: MemberwisePlan, shape: Shape, terms: Terms = Terms()) {
     guard plan.reasonForFallback == nil, shape.fields.count <= 64, shape.slotsEnd < 32_768 else {
       return nil
     }
@@ -93,16 +108,20 @@ final class MemberwiseProgram {
         }
         continue
       }
-      guard field.kind == property.form.kind else { return nil }
+      guard property.form.kind == nil || field.kind == property.form.kind else { return nil }
       found += 1
       if !property.isOptional { required |= 1 << UInt64(slot) }
-      let (operation, width, table) = Self.operation(of: property)
+      let (operation, width, table) = Self.operation(of: property, as: field.kind)
       var detail = Detail(type: property.type)
       detail.optional = property.type as? any OptionalMemory.Type
       if case .leaf(let leaf) = property.form { detail.leaf = leaf }
       if case .record(let plan) = property.form { detail.plan = plan }
       if case .list(let list) = property.form {
-        detail.elements = ElementProgram(list, readsMissingAsNil: readsMissingAsNil)
+        detail.elements = ElementProgram(list, terms: terms)
+      }
+      if case .coded = property.form {
+        detail.coded = Reflection.unwrapped(property.type) as? any Codable.Type
+        detail.kind = field.kind
       }
       steps.append(
         Step(
@@ -113,13 +132,14 @@ final class MemberwiseProgram {
     }
     var absent: [(offset: Int, optional: any OptionalMemory.Type)] = []
     for property in plan.properties where shape.slot(of: property.codingName) == nil {
+      if terms.compares, property.form.kind == nil { continue }
       guard property.isOptional, let optional = property.type as? any OptionalMemory.Type else {
         return nil
       }
       absent.append((property.offset, optional))
     }
     self.absent = absent
-    self.readsMissingAsNil = readsMissingAsNil
+    self.terms = terms
     hasAbsent = !absent.isEmpty
     self.plan = plan
     self.shape = shape
@@ -132,7 +152,7 @@ final class MemberwiseProgram {
     readMask = shape.maskBytes >= 8 ? .max : (1 << UInt64(8 * shape.maskBytes)) &- 1
     let variables = shape.fields.count { !$0.kind.isFixed }
     reserve = shape.slotsEnd + 16 * variables + 16
-    canEncode = found == shape.fields.count
+    canEncode = found == shape.fields.count && (plan.writes || terms.compares)
     stepCount = steps.count
     self.steps = .allocate(capacity: max(1, steps.count))
     self.steps.initialize(from: steps, count: steps.count)
@@ -147,7 +167,7 @@ final class MemberwiseProgram {
   }
 
   private static func operation(
-    of property: MemberwisePlan.Property
+    of property: MemberwisePlan.Property, as stored: FieldKind
   ) -> (Operation, UInt8, EnumTable?) {
     let isOptional = property.isOptional
     switch property.form {
@@ -179,6 +199,9 @@ final class MemberwiseProgram {
     case .leaf: return (isOptional ? .optionalLeaf : .leaf, 0, nil)
     case .record: return (isOptional ? .optionalRecord : .record, 0, nil)
     case .list: return (isOptional ? .optionalList : .list, 0, nil)
+    case .coded where stored.isFixed:
+      return (isOptional ? .optionalFixedCoded : .fixedCoded, UInt8(stored.width), nil)
+    case .coded: return (isOptional ? .optionalCoded : .coded, 0, nil)
     }
   }
 
@@ -214,8 +237,7 @@ final class MemberwiseProgram {
       let id = bytes.loadUnaligned(as: UInt16.self)
       if details[Int(step.detail)].nested?.header != id {
         guard id & ~RecordFormat.shapeMask == 0, id != 0, let shape = try? shapes.shape(id),
-          let nested = MemberwiseProgram(
-            plan: plan, shape: shape, readsMissingAsNil: readsMissingAsNil)
+          let nested = MemberwiseProgram(plan: plan, shape: shape, terms: terms)
         else { return false }
         details[Int(step.detail)].nested = nested
       }
@@ -243,8 +265,8 @@ final class MemberwiseProgram {
 }
 
 extension MemberwisePlan.Form {
-  /// The kind that its field has in a shape.
-  var kind: FieldKind {
+  /// The kind that its field has in a shape; nil if its own coding chooses it.
+  var kind: FieldKind? {
     switch self {
     case .plain(let kind): kind
     case .bool: .bool
@@ -254,6 +276,7 @@ extension MemberwisePlan.Form {
     case .leaf(let leaf): leaf.leafKind
     case .record: .record
     case .list(let list): list.isMap ? .map : .list
+    case .coded: nil
     }
   }
 }

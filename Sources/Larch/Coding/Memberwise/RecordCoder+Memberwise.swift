@@ -3,8 +3,7 @@ final class MemberwiseCodecs {
   private let shapes: ShapeTable
   /// Called with the name of a type whose proof a record has refuted; nil if types must opt in.
   private var onRefutation: ((String) -> Void)?
-  /// False once the coder has defaults or older names of fields.
-  private var readsMissingAsNil = true
+  private var terms = MemberwiseProgram.Terms()
   @exclusivity(unchecked) private var byType: [ObjectIdentifier: MemberwiseCodec?] = [:]
   @exclusivity(unchecked) private var lastType: ObjectIdentifier?
   /// Not counted; `byType` owns it.
@@ -14,6 +13,9 @@ final class MemberwiseCodecs {
   private(set) lazy var comparingCoder = RecordCoder(shapes: ShapeTable(), writesMaps: true)
 
   init(shapes: ShapeTable) { self.shapes = shapes }
+
+  /// Sets the coder that owns this.
+  func belong(to coder: RecordCoder) { terms.coder = coder }
 
   /// Nil for a type that did not opt in, or cannot be coded memberwise.
   @inline(__always)
@@ -30,7 +32,7 @@ final class MemberwiseCodecs {
       codec = known
     } else {
       codec = MemberwiseCodec(
-        type, shapes: shapes, readsMissingAsNil: readsMissingAsNil, proving: onRefutation != nil)
+        type, shapes: shapes, terms: terms, proving: onRefutation != nil)
       byType[id] = .some(codec)
     }
     lastType = id
@@ -52,7 +54,7 @@ final class MemberwiseCodecs {
 
   /// Called when fields may have defaults or older names, which Codable handles.
   func declaresMissingFields() {
-    readsMissingAsNil = false
+    terms.readsMissingAsNil = false
     forget()
   }
 
@@ -97,7 +99,7 @@ extension RecordCoder: MemberwiseReference {
     _ codec: Unmanaged<MemberwiseCodec>
   ) -> UnsafeRawBufferPointer {
     let codec = codec.takeUnretainedValue()
-    guard codec.wantsLessons else { return record }
+    guard codec.wantsWritingLessons else { return record }
     let bytes = [UInt8](record)
     bytes.withUnsafeBytes { bytes in
       withUnsafePointer(to: value) { codec.learnWriting(UnsafeRawPointer($0), bytes, self) }
@@ -114,6 +116,9 @@ extension RecordCoder: MemberwiseReference {
   ) throws -> R {
     let isDue = codec._withUnsafeGuaranteedRef { $0.isSampled && $0.isDue() }
     if isDue { return try decodeSampled(type, from: record, codec.takeUnretainedValue()) }
+    if codec._withUnsafeGuaranteedRef({ $0.runsCode }) {
+      return try decodeRunningCode(type, from: record, codec.takeUnretainedValue())
+    }
     // No code of the program runs between the two, so one buffer is enough.
     let target = codec._withUnsafeGuaranteedRef { codec in
       codec.decode(record, into: codec.scratch) ? codec.scratch : nil
@@ -123,11 +128,32 @@ extension RecordCoder: MemberwiseReference {
     }
     #if DEBUG
       let value = target.assumingMemoryBound(to: type).move()
-      if codec._withUnsafeGuaranteedRef({ $0.isSampled }) { return value }
+      let isChecked = codec._withUnsafeGuaranteedRef { !$0.isSampled && $0.sample.isDue() }
+      if !isChecked { return value }
       return try codec.takeUnretainedValue().checkReading(value, record, self)
     #else
       return target.assumingMemoryBound(to: type).move()
     #endif
+  }
+
+  /// The same for a type in which other types are read through Codable: they may read further records.
+  @inline(never)
+  private func decodeRunningCode<R: Decodable>(
+    _ type: R.Type, from record: UnsafeRawBufferPointer, _ codec: MemberwiseCodec
+  ) throws -> R {
+    try withUnsafeTemporaryAllocation(of: type, capacity: 1) { room throws in
+      // There is always room for one.
+      let target = room.baseAddress!
+      guard codec.decode(record, into: target) else {
+        return try decodeLearning(type, from: record, codec)
+      }
+      #if DEBUG
+        if !codec.isSampled, codec.sample.isDue() {
+          return try codec.checkReading(target.move(), record, self)
+        }
+      #endif
+      return target.move()
+    }
   }
 
   /// Initializes the memory at `target` from a record, as `decode` does. A value that is returned is copied by
@@ -146,6 +172,7 @@ extension RecordCoder: MemberwiseReference {
       return target.initialize(to: try decodeMemberwise(R.self, from: record, codec))
     }
     #if DEBUG
+      guard codec._withUnsafeGuaranteedRef({ $0.sample.isDue() }) else { return }
       let checked = try codec.takeUnretainedValue().checkReading(target.move(), record, self)
       target.initialize(to: checked)
     #endif
