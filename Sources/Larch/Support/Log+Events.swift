@@ -29,6 +29,8 @@ extension LogMessage.Event {
   public static let writerWait = Self(rawValue: "writer_wait")
   /// A commit failed: nothing of it is in the file, unless the error says so.
   public static let commitFailed = Self(rawValue: "commit_failed")
+  /// The commit log of an open store was removed, or replaced by another file: the store goes on without it.
+  public static let logRemoved = Self(rawValue: "log_removed")
   /// The file was reopened after a disk failure.
   public static let recovered = Self(rawValue: "recovered")
 

@@ -4,8 +4,10 @@ internal import LarchCrashSupport
 
 /// Limits the size of the files of this process. Writing beyond it is an error and does not end the
 /// process.
-func limitFiles(to size: UInt64?) throws {
-  signal(SIGXFSZ, SIG_IGN)
+///
+/// - Parameter ignoringSignal: whether the program does its part for that, as few do.
+func limitFiles(to size: UInt64?, ignoringSignal: Bool = true) throws {
+  if ignoringSignal { signal(SIGXFSZ, SIG_IGN) }
   #if canImport(Glibc)
     let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
   #else

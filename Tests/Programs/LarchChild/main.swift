@@ -31,6 +31,8 @@ do {
   case "salvage-stores": try salvageStores(Array(arguments.dropFirst()))
   case "file-limit": try fileLimit(Array(arguments.dropFirst()))
   case "limited-build": try limitedBuild(Array(arguments.dropFirst()))
+  case "size-limits": try sizeLimits(Array(arguments.dropFirst()))
+  case "waiting-pages": try waitingPages(Array(arguments.dropFirst()))
   case "full-disk": try fullDisk(Array(arguments.dropFirst()))
   case "resources": try resources(Array(arguments.dropFirst()))
   case "reader-slots": try readerSlots(Array(arguments.dropFirst()))

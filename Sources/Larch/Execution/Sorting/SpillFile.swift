@@ -71,10 +71,12 @@ final class SpillFile {
   private func flush() throws {
     var rest = buffer.bytes
     while !rest.isEmpty {
-      let written = write(descriptor, rest.baseAddress, rest.count)
+      let (written, code) = DiskRoom.reporting {
+        (write(descriptor, rest.baseAddress, rest.count), errno)
+      }
       if written < 0 {
-        if errno == EINTR { continue }
-        throw SpillFile.error(errno)
+        if code == EINTR { continue }
+        throw SpillFile.error(code)
       }
       rest = UnsafeRawBufferPointer(rebasing: rest[written...])
     }

@@ -1,3 +1,5 @@
+internal import Foundation
+
 extension LarchError.Code {
   /// The store is already open in this process with other options.
   public static let conflictingOptions = Self(rawValue: "conflicting_options")
@@ -8,8 +10,17 @@ extension LarchError.Code {
 extension LMDBError {
   /// The error as users see it: a stable code, a sentence with advice, and the path.
   func larchError(path: String) -> LarchError {
-    let (code, message) = advice
-    return LarchError(code, message, underlying: self) { $0.path = path }
+    let error = naming(path)
+    let (code, message) = error.advice
+    return LarchError(code, message, underlying: error) { $0.path = path }
+  }
+
+  /// The error with the cause that it has on a full disk: LMDB reports a write that was cut there as an input
+  /// or output error.
+  ///
+  /// - Parameter path: the file that was written.
+  func naming(_ path: String) -> LMDBError {
+    kind == .ioFailure && DiskRoom.isOut(at: path) ? LMDBError(ENOSPC, operation) : self
   }
 
   private var advice: (LarchError.Code, StaticString) {

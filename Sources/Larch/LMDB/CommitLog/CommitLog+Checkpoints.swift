@@ -17,6 +17,7 @@ extension CommitLog {
 
   /// Begins to log commits: from here on the store is whole only together with the log.
   func beginUse() throws(LMDBError) {
+    guard file.hasItsName else { return try leave() }
     let begun = try checkpointHere()
     do throws(LMDBError) {
       // The mark comes first: a store in use is never without it. The flush also brings what was
@@ -46,6 +47,7 @@ extension CommitLog {
     while pending != nil { changed.wait(mutex) }
     if state == .failed { throw failure ?? LMDBError(EIO, "fdatasync") }
     guard state == .inUse else { return }
+    guard file.hasItsName else { return try leave() }
     do throws(LMDBError) {
       try mark.flush()
       var clean = header
@@ -62,6 +64,33 @@ extension CommitLog {
     commits = 0
     (held, heldBefore) = (0, 0)
     state = .clean
+  }
+
+  /// Goes on without a log whose file was removed, or replaced by another one: nobody would find what is in it. The
+  /// store becomes whole by itself, and its commits are ordinary ones until it is opened again.
+  private func leave() throws(LMDBError) {
+    do throws(LMDBError) {
+      // As long as it is marked, it is refused without its log; so the pages come first.
+      try mark.flush()
+      try mark.remove()
+    } catch {
+      fail(error)
+      throw error
+    }
+    for pin in pins { mdb_txn_reset(pin) }
+    pending = nil
+    commits = 0
+    (held, heldBefore) = (0, 0)
+    state = .removed
+    changed.broadcast()
+    post?.add(
+      LogMessage(
+        .error, .logRemoved,
+        "The commit log of the open store was removed or replaced; the store was made whole without it, and logs nothing until it is opened again."
+      ) { [path = file.path] in
+        $0.path = String(path.dropLast(CommitLogFile.suffix.count))
+        $0.detail = "was \(path)"
+      })
   }
 
   // MARK: Checkpoints
@@ -97,8 +126,8 @@ extension CommitLog {
   func makeRoom() throws(LMDBError) {
     while pending != nil { changed.wait(mutex) }
     if state == .failed { throw failure ?? LMDBError(EIO, "fdatasync") }
-    // A checkpoint may have begun and ended while this thread waited.
-    if end > 0 { try beginCheckpoint() }
+    // A checkpoint may have begun and ended while this thread waited, or have found the log gone.
+    if state == .inUse, end > 0 { try beginCheckpoint() }
   }
 
   /// Begins a checkpoint if that is possible; the next commit tries again.
@@ -203,7 +232,9 @@ extension CommitLog {
     while true {
       if let checkpoint = pending {
         complete(checkpoint)
-      } else if isEnding || state == .failed {
+        // Elsewhere, since a log function may close the store, which waits for this thread.
+        post?.deliverElsewhere()
+      } else if isEnding || state == .failed || state == .removed {
         return
       } else if commits == 0 {
         changed.wait(mutex)
@@ -224,13 +255,15 @@ extension CommitLog {
 
   /// Completes a checkpoint: its pages come to the disk, then its header, then the old pin ends.
   private func complete(_ checkpoint: Checkpoint) {
+    guard file.hasItsName else {
+      // A failure is noted, and told to the next who commits.
+      try? DiskRoom.reporting(leave)
+      pending = nil
+      return changed.broadcast()
+    }
     mutex.unlock()
     let result = Result { () throws(LMDBError) in
-      if limits.faults.contains(.earlyHeader) { try file.write(checkpoint.header) }
-      if limits.faults.contains(.slowCheckpoints) { usleep(5000) }
-      // A process that was killed while it opened the store for reading may have left it without its mark.
-      if limits.faults.contains(.noMark) { try mark.flush() } else { try mark.set() }
-      try file.write(checkpoint.header)
+      try DiskRoom.reporting { () throws(LMDBError) in try write(checkpoint) }
     }
     mutex.lock()
     let old = pin
@@ -242,6 +275,15 @@ extension CommitLog {
     }
     pending = nil
     changed.broadcast()
+  }
+
+  /// Brings the pages of a checkpoint to the disk, and then its header.
+  private func write(_ checkpoint: Checkpoint) throws(LMDBError) {
+    if limits.faults.contains(.earlyHeader) { try file.write(checkpoint.header) }
+    if limits.faults.contains(.slowCheckpoints) { usleep(5000) }
+    // A process that was killed while it opened the store for reading may have left it without its mark.
+    if limits.faults.contains(.noMark) { try mark.flush() } else { try mark.set() }
+    try file.write(checkpoint.header)
   }
 
   /// Ends the log with the store: the thread, its use, and the file. After a failure the file stays, for those who open

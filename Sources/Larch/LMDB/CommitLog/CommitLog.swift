@@ -31,7 +31,11 @@ package struct CommitLogLimits: Sendable {
 ///
 /// **Lock order.** Commits come with the write lock held. Then comes `mutex`, the only one here.
 final class CommitLog: @unchecked Sendable {
-  enum State { case clean, inUse, failed }
+  enum State {
+    case clean, inUse, failed
+    /// Its file is gone: commits are ordinary ones.
+    case removed
+  }
 
   let limits: CommitLogLimits
   let file: CommitLogFile
@@ -39,6 +43,8 @@ final class CommitLog: @unchecked Sendable {
   let mark: LogMark
   /// Has the record of the write that runs. Used only by the thread that has the write lock.
   let recorder: WriteRecorder
+  /// Takes messages for the program; nil if it wants none.
+  let post: LogMailbox?
 
   let mutex = SystemMutex()
   /// Signalled when a checkpoint is requested or complete, and at the end.
@@ -78,7 +84,7 @@ final class CommitLog: @unchecked Sendable {
 
   init(
     file: CommitLogFile, handle: OpaquePointer, mark: LogMark, header: CommitLogHeader,
-    limits: CommitLogLimits, recorder: WriteRecorder
+    limits: CommitLogLimits, recorder: WriteRecorder, post: LogMailbox?
   ) {
     self.file = file
     self.handle = handle
@@ -86,6 +92,7 @@ final class CommitLog: @unchecked Sendable {
     self.header = header
     self.limits = limits
     self.recorder = recorder
+    self.post = post
   }
 
   /// Whether the disk failed, so that the store must be opened again.
@@ -93,6 +100,27 @@ final class CommitLog: @unchecked Sendable {
     mutex.lock()
     defer { mutex.unlock() }
     return state == .failed
+  }
+
+  /// What a write finds when it begins: whether the disk failed, and whether pages wait for a checkpoint that LMDB would
+  /// use again without the log.
+  var found: (hasFailed: Bool, pagesWait: Bool) {
+    mutex.lock()
+    defer { mutex.unlock() }
+    return (state == .failed, state == .inUse && header.checkpoint < lastTransaction)
+  }
+
+  /// Ends the use of the log, so that no page waits any more; false if the disk refuses that.
+  ///
+  /// It needs no room where the file system gave the pages their place when they were written, and writes over what it
+  /// has. Elsewhere the disk fails at the flush, as it would at the next checkpoint.
+  func endWaiting() -> Bool {
+    mutex.lock()
+    defer { mutex.unlock() }
+    do throws(LMDBError) {
+      try endUse()
+      return true
+    } catch { return false }
   }
 
   /// Whether commits are in the log before they are in the store.
@@ -126,13 +154,14 @@ final class CommitLog: @unchecked Sendable {
     var hasEnded = false
     do throws(LMDBError) {
       if state == .failed { throw failure ?? LMDBError(EIO, "fdatasync") }
-      guard var record = self.record(of: id), try isReady(for: id) else {
+      guard var record = self.record(of: id), try isReady(for: id),
+        try hasRoom(for: record.count)
+      else {
         try endUse()
         setFlushing(true)
         hasEnded = true
         return try transaction.commit()
       }
-      if end + record.count > limits.halfSize { try makeRoom() }
       let sum = seal(&record)
       let place = header.half(of: epoch) + end
       do throws(LMDBError) {
@@ -171,14 +200,20 @@ final class CommitLog: @unchecked Sendable {
     // A program that had the file open before, and knows nothing of logs, has committed in between. The records after
     // that must begin with a state that has its commit.
     if state == .inUse, id != lastRecorded &+ 1 { try endUse() }
-    guard state == .clean else { return true }
-    do throws(LMDBError) {
-      try beginUse()
-      return true
-    } catch {
-      guard error.kind == .readersFull, state == .clean else { throw error }
-      return false
+    if state == .clean {
+      do throws(LMDBError) {
+        try beginUse()
+      } catch {
+        guard error.kind == .readersFull, state == .clean else { throw error }
+      }
     }
+    return state == .inUse
+  }
+
+  /// Makes room for a record; false if the log was found to be gone meanwhile.
+  private func hasRoom(for count: Int) throws(LMDBError) -> Bool {
+    if end + count > limits.halfSize { try makeRoom() }
+    return state == .inUse
   }
 
   /// The record of the transaction, without its checksum; nil if it is too long: then the flushes of LMDB
@@ -215,7 +250,8 @@ final class CommitLog: @unchecked Sendable {
     logged += 1
     if limits.faults.contains(.failedCommits), logged % 6 == 0 {
       transaction.abort()
-      throw LMDBError(ENOSPC, "mdb_txn_commit")
+      // Not for lack of room: then the use of the log would end, and the commit would come again.
+      throw LMDBError(EIO, "mdb_txn_commit")
     }
     try transaction.commit()
   }

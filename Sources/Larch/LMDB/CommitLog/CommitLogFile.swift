@@ -117,6 +117,14 @@ final class CommitLogFile {
     return true
   }
 
+  /// Whether the name of the file still leads to it, as far as the system says.
+  var hasItsName: Bool {
+    var (own, there) = (stat(), stat())
+    guard fstat(descriptor, &own) == 0 else { return true }
+    guard lstat(path, &there) == 0 else { return errno != ENOENT && errno != ENOTDIR }
+    return FileIdentity(own) == FileIdentity(there)
+  }
+
   /// Removes the file, unless another one has its name.
   func remove() {
     var (own, there) = (stat(), stat())
@@ -141,7 +149,7 @@ final class CommitLogFile {
     try Self.write(descriptor, bytes, at: place)
   }
 
-  private static func write(
+  static func write(
     _ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at place: Int
   ) throws(LMDBError) {
     var done = 0

@@ -77,7 +77,7 @@ extension LMDBEnvironment {
       try StoreLocation(path).flushDirectory()
       return CommitLog(
         file: file, handle: handle, mark: mark, header: header, limits: options.logLimits,
-        recorder: recorder)
+        recorder: recorder, post: post)
     } catch {
       file.remove()
       file.close()
@@ -103,10 +103,10 @@ extension LMDBEnvironment {
       do {
         // Nobody opens the store meanwhile. Without the lock there is no file that somebody could open.
         let place = try PlaceLock(path, isExclusive: true)
-        withExtendedLifetime(place) { commitLog.close(isAlone: true) }
+        withExtendedLifetime(place) { DiskRoom.reporting { commitLog.close(isAlone: true) } }
       } catch {
         // As when no more files can be opened. Whoever opens the store next follows the log.
-        commitLog.close(isAlone: false)
+        DiskRoom.reporting { commitLog.close(isAlone: false) }
       }
     }
     Self.close(handle)

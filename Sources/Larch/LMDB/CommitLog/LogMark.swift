@@ -119,7 +119,8 @@ struct LogMark {
     let written = withUnsafeBytes(of: &value) { bytes in
       pwrite(descriptor, bytes.baseAddress, count, off_t(place))
     }
-    if written != count { throw LMDBError(written < 0 ? errno : EIO, "pwrite") }
+    // A write that was cut has come to the end of the disk.
+    if written != count { throw LMDBError(written < 0 ? errno : ENOSPC, "pwrite") }
   }
 
   /// Lets `body` open a marked store with LMDB, which checks the number of the format.

@@ -186,11 +186,13 @@ struct LogSettling {
         bytes.storeBytes(
           of: number, toByteOffset: PageLayout.transactionOffset, as: UInt64.self)
       }
-      let place = off_t(Int(slot) * header.pageSize)
-      let written = page.withUnsafeBytes {
-        pwrite(mark.descriptor, $0.baseAddress, $0.count, place)
+      let place = Int(slot) * header.pageSize
+      let result = page.withUnsafeBytes { bytes in
+        Result { () throws(LMDBError) in
+          try CommitLogFile.write(mark.descriptor, bytes, at: place)
+        }
       }
-      guard written == page.count else { throw LMDBError(written < 0 ? errno : EIO, "pwrite") }
+      try result.get()
     }
     let lastPage = header.meta.withUnsafeBytes {
       $0.baseAddress.map { MetaPage(slot: 0, $0).lastPage } ?? 0

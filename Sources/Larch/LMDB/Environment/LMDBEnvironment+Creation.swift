@@ -35,6 +35,13 @@ extension LMDBEnvironment {
     _ temporary: String, options: Options, for path: String,
     _ initialize: ((LMDBTransaction) throws -> Void)?
   ) throws {
+    try DiskRoom.reporting { try fillHere(temporary, options: options, for: path, initialize) }
+  }
+
+  private static func fillHere(
+    _ temporary: String, options: Options, for path: String,
+    _ initialize: ((LMDBTransaction) throws -> Void)?
+  ) throws {
     var size = MapSize.toReserve(options.reservedMapSize)
     do {
       var opened = try map(path: temporary, options: options, sizes: size)
@@ -61,7 +68,7 @@ extension LMDBEnvironment {
         try LMDBError.check(mdb_env_sync(opened.handle, 1), "mdb_env_sync")
       }
     } catch let error as LMDBError {
-      throw error.larchError(path: path)
+      throw error.naming(temporary).larchError(path: path)
     }
   }
 }

@@ -29,6 +29,12 @@ extension LMDBEnvironment {
   static func open(
     path: String, options: Options, initialize: ((LMDBTransaction) throws -> Void)? = nil
   ) throws -> LMDBEnvironment {
+    try DiskRoom.reporting { try openHere(path: path, options: options, initialize) }
+  }
+
+  private static func openHere(
+    path: String, options: Options, _ initialize: ((LMDBTransaction) throws -> Void)?
+  ) throws -> LMDBEnvironment {
     try checkLibrary()
     ForkWatch.install()
     let location = try StoreLocation(path)

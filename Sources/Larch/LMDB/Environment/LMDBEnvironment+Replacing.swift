@@ -75,6 +75,8 @@ extension LMDBEnvironment {
     }
     // The new file takes over the outbox as it is now. What comes here is for this file alone.
     outbox.purpose = .upkeep
+    // The new file has pages of its own.
+    pagesWait = false
     guard let file = try attempt.run({ try makeSuccessor(in: $0, announce, fill) }) else {
       return false
     }

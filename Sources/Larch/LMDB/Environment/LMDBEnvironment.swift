@@ -128,6 +128,10 @@ package final class LMDBEnvironment: @unchecked Sendable {
   var treesToMake = 0
   /// The log of small commits; nil if they are not logged.
   var commitLog: CommitLog?
+  /// Whether pages could not be used when the running write began, since they wait for a checkpoint of the log.
+  var pagesWait = false
+  /// Whether they can be used now, so that the write that found no room runs again.
+  var hasMadeRoom = false
   /// The number of write transactions that were begun, including those that were undone.
   package internal(set) var attempts = 0
   /// Whether a write of the program has the write lock: its closure may wait for anything.
@@ -239,15 +243,7 @@ package final class LMDBEnvironment: @unchecked Sendable {
 
   /// The public form of an error: errors of LMDB are translated, all others pass.
   func translated(_ error: any Error) -> any Error {
-    guard let failure = error as? LMDBError else { return error }
-    if failure.kind == .ioFailure, isOutOfRoom() {
-      // LMDB reports a short write as an input or output error, and a full disk causes one.
-      return LarchError(
-        .diskFull, "The disk is full, and nothing was changed; free some space, then retry.",
-        underlying: failure
-      ) { $0.path = path }
-    }
-    return failure.larchError(path: path)
+    (error as? LMDBError)?.larchError(path: path) ?? error
   }
 }
 

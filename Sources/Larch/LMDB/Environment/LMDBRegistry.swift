@@ -254,6 +254,8 @@ extension LMDBEnvironment {
     guard let closing = unused.handle, !isForked else { return }
     for reader in unused.readers { reader.transaction.abort() }
     closeHandle(closing)
+    // What the end of a commit log has to say; this thread may hold anything.
+    post?.deliverElsewhere()
     ids.closeEnvironment(of: file)
   }
 }

@@ -108,9 +108,10 @@ enum FileClaim {
 }
 
 extension FileClaim.Holder {
-  /// The processes that have the file open, and the names they use, as far as the system knows.
+  /// Which process has the file open, and by which names, as far as the system knows.
   func description(of file: FileIdentity) -> String {
     var text = "process \(process)"
+    var names: (file: String?, lockFile: String?)
     #if os(Linux)
       let folder = "/proc/\(process)"
       if let name = try? String(contentsOfFile: folder + "/comm", encoding: .utf8) {
@@ -123,13 +124,16 @@ extension FileClaim.Holder {
           let name = try? FileManager.default.destinationOfSymbolicLink(atPath: link)
         else { continue }
         let found = FileIdentity(status)
-        if found == file, !text.contains(" has it open as ") {
-          text += " has it open as \(name)"
-        } else if lockFile == FileClaim.LockFile(found), !text.contains(" uses ") {
-          text += " uses \(name)"
+        if found == file {
+          names.file = names.file ?? name
+        } else if lockFile == FileClaim.LockFile(found) {
+          names.lockFile = names.lockFile ?? name
         }
       }
     #endif
+    text += " has it open"
+    if let name = names.file { text += " as \(name)" }
+    if let name = names.lockFile { text += " with the lock file \(name)" }
     return text
   }
 }

@@ -165,23 +165,3 @@ struct StoreLocation: Sendable {
     ) { $0.path = path }
   }
 }
-
-extension LMDBEnvironment {
-  /// True if the file system, or the limit on the size of files, leaves no room to grow.
-  func isOutOfRoom() -> Bool {
-    var system = statvfs()
-    if statvfs(path, &system) == 0, UInt64(system.f_bavail) &* UInt64(system.f_frsize) < 1 << 20 {
-      return true
-    }
-    var limit = rlimit()
-    #if canImport(Glibc)
-      let code = getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
-    #else
-      let code = getrlimit(RLIMIT_FSIZE, &limit)
-    #endif
-    var status = stat()
-    guard code == 0, stat(path, &status) == 0 else { return false }
-    // The system cuts a write at the limit, so that the file ends within about a page of it.
-    return UInt64(clamping: status.st_size) &+ (1 << 20) > UInt64(limit.rlim_cur)
-  }
-}

@@ -110,6 +110,7 @@ extension LMDBEnvironment {
   /// Removes what kept a write from its commit, with the write lock held and no transaction open. Then
   /// it runs again.
   func makeWay() throws {
+    if hasMadeRoom { return hasMadeRoom = false }
     guard let obstacle = outbox.obstacle else { return try grow() }
     outbox.obstacle = nil
     switch obstacle {

@@ -20,7 +20,7 @@ extension LMDBEnvironment {
       releaseWriteLock()
       deliverMessages()
     }
-    return try body()
+    return try DiskRoom.reporting(body)
   }
 
   /// Notes that a write of the program has the lock, before it is asked whether its store is closed.

@@ -5,8 +5,8 @@ internal import Foundation
 extension LMDBEnvironment {
   /// Runs a body in a write transaction and commits it; a thrown error undoes everything.
   ///
-  /// If the map is full, the body runs again from the start: its effects outside the transaction
-  /// must allow that.
+  /// If the map is full, or the disk and there is a way to make room, the body runs again from the start: its
+  /// effects outside the transaction must allow that.
   ///
   /// - Parameter isIndivisible: whether it cannot be done in smaller steps. If it is too large for the outbox
   ///   of a mirrored store, the mirror copies the whole store then, instead of refusing it.
@@ -58,14 +58,14 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Commits what `beginWrite` began, with the write lock held; false if the map was full and
-  /// nothing was changed.
+  /// Commits what `beginWrite` began, with the write lock held; false if nothing was changed, since the map was full,
+  /// or the disk, which has room now.
   func commit(_ transaction: LMDBTransaction, _ durability: LMDBDurability) throws -> Bool {
     let id = transaction.id
     map.wasFull = false
     do { try recordInOutbox(transaction) } catch {
       transaction.abort()
-      if map.wasFull || outbox.obstacle == .placeLost { return false }
+      if map.wasFull || outbox.obstacle == .placeLost || makesRoom(after: error) { return false }
       throw translated(error)
     }
     // What is in the log is durable: the copy only must stay whole.
@@ -83,7 +83,7 @@ extension LMDBEnvironment {
       }
     } catch {
       if let entry = outbox.appended { return try finishAppended(entry, error, id: id) }
-      if map.wasFull { return false }
+      if map.wasFull || makesRoom(after: error) { return false }
       let failure = afterFailedCommit(error, id: id)
       // It may have reached the file nevertheless.
       changes.publishFailure(transaction: id)
@@ -91,7 +91,7 @@ extension LMDBEnvironment {
         LogMessage(.error, .commitFailed, "A commit failed, because the disk reported an error.") {
           $0.path = path
           // An error of the store, so without data of records.
-          $0.detail = "\(error)"
+          $0.detail = "\(error.naming(path))"
         })
       throw failure
     }
@@ -184,6 +184,7 @@ extension LMDBEnvironment {
     ids.begin()
     attempts &+= 1
     forgetChanges()
+    (pagesWait, hasMadeRoom) = (false, false)
     if let order = outbox.order, order.wantsTurn, outbox.purpose == .ordinary {
       try catchUp(takesTurn: true)
     }
@@ -197,9 +198,12 @@ extension LMDBEnvironment {
         try reopen()
         continue
       }
-      if let commitLog, commitLog.hasFailed {
-        try reopen()
-        continue
+      if let found = commitLog?.found {
+        if found.hasFailed {
+          try reopen()
+          continue
+        }
+        pagesWait = found.pagesWait
       }
       runHousekeeping(beforeWrite: current)
       var transaction: OpaquePointer?
@@ -260,10 +264,7 @@ extension LMDBEnvironment {
   private func afterFailedCommit(_ error: LMDBError, id: UInt64) -> any Error {
     let failure = translated(error)
     guard let current = handle else { return failure }
-    var probe: OpaquePointer?
-    let code = mdb_txn_begin(current, nil, 0, &probe)
-    if code == MDB_SUCCESS, let probe { mdb_txn_abort(probe) }
-    guard code == MDB_PANIC || commitLog?.hasFailed == true else { return failure }
+    guard isStopped(current) || commitLog?.hasFailed == true else { return failure }
     let newest: UInt64
     do {
       try reopen()
@@ -281,6 +282,34 @@ extension LMDBEnvironment {
       .ioFailure, "The commit reached the file, but the disk failed; do not repeat the write.",
       underlying: error
     ) { $0.path = path }
+  }
+
+  /// Whether LMDB has stopped the environment, because the last step of a commit failed.
+  private func isStopped(_ current: OpaquePointer) -> Bool {
+    var probe: OpaquePointer?
+    let code = mdb_txn_begin(current, nil, 0, &probe)
+    if code == MDB_SUCCESS, let probe { mdb_txn_abort(probe) }
+    return code == MDB_PANIC
+  }
+
+  /// Ends the use of the log after a write for which the disk had no room, if pages wait for a checkpoint: without the
+  /// log LMDB uses them, and needs no others. True if the write should run again. In that run nothing waits any more,
+  /// so there is no third one.
+  ///
+  /// No transaction is open, and the record of the write was taken back.
+  func makesRoom(after error: any Error) -> Bool {
+    guard pagesWait, let handle, let commitLog, isOutOfRoom(error) else { return false }
+    pagesWait = false
+    // What has failed at its last step may be in the file, and must not come twice.
+    guard !isStopped(handle), commitLog.endWaiting() else { return false }
+    hasMadeRoom = true
+    return true
+  }
+
+  /// Whether an error is that of this file, and says that there was no room for it.
+  private func isOutOfRoom(_ error: any Error) -> Bool {
+    guard let error = translated(error) as? LarchError else { return false }
+    return error.code == .diskFull && error.context.path == path
   }
 
   /// The number of the snapshot that a read would see. The header may have a greater one: if other

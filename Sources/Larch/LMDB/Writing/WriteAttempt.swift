@@ -10,10 +10,15 @@ struct WriteAttempt {
   /// whole attempt must be aborted and run again.
   struct HalfMerged: Error { let cause: any Error }
 
-  /// Runs a body in the transaction; nil if the map was full. Then, and if the body throws, the
-  /// whole attempt is undone.
+  /// Runs a body in the transaction; nil if the map was full, or if there is room on the disk that was not there
+  /// before. Then, and if the body throws, the whole attempt is undone.
   func run<T: ~Copyable>(_ body: (LMDBTransaction) throws -> T) throws -> T? {
-    try run(in: transaction, undo: { transaction.abort() }, body)
+    do {
+      return try run(in: transaction, undo: { transaction.abort() }, body)
+    } catch {
+      if environment.makesRoom(after: error) { return nil }
+      throw error
+    }
   }
 
   /// Runs a body in a child of the transaction; nil if the map was full. Then, and if the body

@@ -103,7 +103,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
     while let batch = nextBatch() {
       environment.writeQueue.wait(for: batch.ticket)
       environment.beginProgramWrite()
-      run(batch)
+      DiskRoom.reporting { run(batch) }
       let changes = environment.changes
       let due = changes.takeDue()
       environment.releaseWriteLock()

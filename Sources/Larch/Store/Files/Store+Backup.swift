@@ -84,7 +84,7 @@ enum NewFile {
     TemporaryFile.removeLeftovers(in: location.directory)
     let temporary = try TemporaryFile(in: location.directory, for: location.path)
     defer { temporary.discard() }
-    let result = try fill(temporary)
+    let result = try DiskRoom.reporting { try fill(temporary) }
     if replacing {
       try temporary.replace(at: location)
     } else {

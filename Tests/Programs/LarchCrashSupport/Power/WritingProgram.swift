@@ -75,7 +75,7 @@ struct WritingProgram: PowerProgram {
         _ = try next.write(to: store, durability: durability)
         states = next
         return
-      } catch let error as LarchError where error.code == .diskFull {
+      } catch let error as LarchError where error.code == .ioFailure {
         mark(PowerMark(kind: PowerMark.refused, number: 0))
         // A call in which the power may fail.
         let log = open(storePath(directory) + "-log", O_RDWR)
