@@ -2,7 +2,9 @@ extension CommitWatch {
   /// What it did, for tests.
   struct Counts {
     /// Whether the system tells of changes now; nil before the thread has asked it.
-    var isTold: Bool?
+    var isTold: Bool? { didSet { if isTold == false { untold += 1 } } }
+    /// How often it began not to.
+    var untold = 0
     /// How many threads were begun.
     var threads = 0
     /// How often the thread woke up, and how often it looked for a new commit.
