@@ -7,7 +7,12 @@ internal import LarchCrashSupport
 ///
 /// - Parameter ignoringSignal: whether the program does its part for that, as few do.
 func limitFiles(to size: UInt64?, ignoringSignal: Bool = true) throws {
-  if ignoringSignal { signal(SIGXFSZ, SIG_IGN) }
+  // Who started this program may have set it otherwise, as Foundation does.
+  signal(SIGXFSZ, ignoringSignal ? SIG_IGN : SIG_DFL)
+  var signals = sigset_t()
+  sigemptyset(&signals)
+  sigaddset(&signals, SIGXFSZ)
+  pthread_sigmask(SIG_UNBLOCK, &signals, nil)
   #if canImport(Glibc)
     let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
   #else
