@@ -91,7 +91,9 @@ private func requireSlowWay(_ feature: RuntimeFeature) throws {
 /// Whether memberwise coding uses the memory of strings; nil if it does not code the type.
 private func usesStringMemory(_ type: any MemberwiseCoded.Type) -> Bool? {
   let plan = MemberwisePlan.plan(for: type)
-  let fields = plan.properties.map { ShapeField(name: $0.codingName, kind: $0.form.kind) }
+  let fields = plan.properties.compactMap { property in
+    property.form.kind.map { ShapeField(name: property.codingName, kind: $0) }
+  }
   guard
     let program = MemberwiseProgram(
       plan: plan, shape: Shape(id: 1, typeName: "", fields: fields))

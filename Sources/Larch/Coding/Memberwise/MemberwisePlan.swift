@@ -261,7 +261,7 @@ final class MemberwisePlan: Sendable {
     do throws(Reason) {
       form = try self.form(of: type, field.name, proving: proving, within: outer)
     } catch {
-      guard isPromised, type is any Codable.Type else { throw error }
+      guard isPromised, PlainMemory.isTrusted, type is any Codable.Type else { throw error }
       form = .coded
     }
     if case .plain = form, optional != nil, !PlainMemory.isPayloadAndTag(type) {
