@@ -286,6 +286,24 @@ struct SharedStoreTests {
     try await writing.value
   }
 
+  @Test("A write that takes in what others wrote, and changes nothing itself, hides no later write")
+  func writesNothing() throws {
+    let server = MemoryServer()
+    try withCopies(2, of: server, Account.self) { stores in
+      let request = Account.all.sorted(by: \.balance)
+      let observer = try stores[0].observe(request).makeAsyncIterator().observer.get()
+      var last = try #require(try observer.poll()).value
+      // The thread that follows may be faster than some of the writes that change nothing.
+      for number in 0..<40 {
+        try stores[1].saveAll([Account(owner: "other \(number)", balance: 2 * number)])
+        try stores[0].write { _ in }
+        try stores[0].saveAll([Account(owner: "own \(number)", balance: 2 * number + 1)])
+        last = try observer.poll()?.value ?? last
+        #expect(last == (try stores[0].fetch(request)))
+      }
+    }
+  }
+
   @Test(
     "A version means the same on every copy, and a fresh read sees what any server has committed")
   func versions() throws {

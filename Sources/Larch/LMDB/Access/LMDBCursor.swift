@@ -194,7 +194,10 @@ package struct LMDBCursor: ~Copyable {
       return true
     }
     if transaction.isWatched { transaction.watcher?.didNotChange() }
-    if code == MDB_KEYEXIST { return false }
+    if code == MDB_KEYEXIST {
+      if mode.copiesPages { transaction.noteChange() }
+      return false
+    }
     throw failure(code, "mdb_cursor_put")
   }
 

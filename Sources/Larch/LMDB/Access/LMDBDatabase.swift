@@ -34,6 +34,10 @@ package struct LMDBDatabase: Sendable, Hashable {
     static let append = Self(flags: UInt32(MDB_APPEND))
     /// The pair is greater than every other; stores nothing if it is not.
     static let appendDuplicate = Self(flags: UInt32(MDB_APPENDDUP))
+
+    /// Whether LMDB copies the pages before it finds that there is nothing to store. Then the commit gets
+    /// a number, as any other that has changed something.
+    var copiesPages: Bool { flags & UInt32(MDB_NODUPDATA | MDB_APPENDDUP) != 0 }
   }
 
   /// Opens a database by name, or the unnamed one that lists all others; nil if it does not exist
@@ -116,7 +120,10 @@ package struct LMDBDatabase: Sendable, Hashable {
       return true
     }
     if transaction.isWatched { transaction.watcher?.didNotChange() }
-    if code == MDB_KEYEXIST { return false }
+    if code == MDB_KEYEXIST {
+      if mode.copiesPages { transaction.noteChange() }
+      return false
+    }
     throw LMDBError.failure(code, "mdb_put", in: transaction.pointer)
   }
 

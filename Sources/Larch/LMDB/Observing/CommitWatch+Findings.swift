@@ -26,8 +26,8 @@ extension CommitWatch {
   enum Finding {
     /// The thread is not needed any more.
     case ended
-    /// Nobody listens now.
-    case unheard
+    /// Nobody listens now, and has not since this time.
+    case unheard(since: Int64)
     case nothing
     case commit
     /// A commit of this process, which it will publish, and then wake the thread.

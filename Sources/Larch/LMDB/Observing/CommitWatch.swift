@@ -34,6 +34,8 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
   private struct State {
     /// How many listeners want to hear of others.
     var listeners = 0
+    /// When the last one ended.
+    var lastEnd: Int64 = 0
     /// The thread that belongs to them. It stays for a while without one, for the next one: a program that
     /// observes for each request would begin a thread, and a queue of the system, for each of them.
     var thread: CommitWatchThread?
@@ -58,7 +60,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     /// What a look of a thread finds that nobody wants; nil if somebody does.
     func unheard(by thread: CommitWatchThread) -> Finding? {
       if self.thread !== thread { return .ended }
-      return listeners == 0 ? .unheard : nil
+      return listeners == 0 ? .unheard(since: lastEnd) : nil
     }
   }
 
@@ -118,6 +120,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     let ended: (CommitWatchThread?, LMDBHeldRead?) = state.withLock { state in
       state.listeners -= 1
       if state.listeners > 0 { return (nil, nil) }
+      state.lastEnd = MonotonicTime.now.nanoseconds
       defer { (state.pin, state.compared) = (nil, nil) }
       return (state.thread, state.pin)
     }

@@ -61,19 +61,18 @@ final class CommitWatchThread: @unchecked Sendable {
     var due = MonotonicTime.now.nanoseconds
     // How many looks are left before it is woken again; nil while it is.
     var quiet: Int?
-    /// Since when nobody listens; nil if somebody does.
-    var unheard: Int64?
     while true {
       // At the end of a silence, the file that is there then is watched.
       if mustWatchAgain.exchange(false, ordering: .acquiring), quiet == nil {
         isWatching = watchFile()
       }
       if cause == .change { pause = 0 }
-      var isHeard = true
+      /// Since when nobody listens; nil if somebody does.
+      var unheard: Int64?
       do {
         switch try watch.look(for: self, isBusy: quiet != nil) {
         case .ended: return
-        case .unheard: isHeard = false
+        case .unheard(let since): unheard = since
         case .nothing: break
         case .commit, .ownCommit: pause = Self.pauses.count
         case .ownCommits(let count):
@@ -92,16 +91,13 @@ final class CommitWatchThread: @unchecked Sendable {
         // A later look may succeed: a slot may be free again, or the disk may work.
       }
       environment.deliverMessages()
-      if !isHeard {
+      if let unheard {
         if quiet != nil {
           quiet = nil
           isWatching = watchFile()
           watch.note(isTold: isWatching, by: self)
         }
-        let now = MonotonicTime.now.nanoseconds
-        let begin = unheard ?? now
-        unheard = begin
-        let left = begin &+ Self.patience &- now
+        let left = unheard &+ Self.patience &- MonotonicTime.now.nanoseconds
         if left <= 0 {
           if watch.release(self) { return }
         } else if signal.wait(microseconds: Int(left / 1000)) == .change {
@@ -110,7 +106,6 @@ final class CommitWatchThread: @unchecked Sendable {
         }
         continue
       }
-      unheard = nil
       if let left = quiet {
         quiet = left > 1 ? left - 1 : nil
         if quiet == nil {

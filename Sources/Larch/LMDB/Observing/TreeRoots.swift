@@ -2,7 +2,8 @@
 ///
 /// LMDB never changes a page that a snapshot can read. So a change of a tree gives it another root
 /// page, and if no page was reused meanwhile, two snapshots have the same root page exactly if nothing
-/// in the tree has changed between them.
+/// in the tree has changed between them. Only empty trees all have the same: such a tree may have had
+/// something in between.
 struct TreeRoots {
   /// The last commit of the snapshot.
   let transaction: UInt64
@@ -58,10 +59,15 @@ struct TreeRoots {
       fromByteOffset: header.count - MemoryLayout<UInt>.size, as: UInt.self)
   }
 
-  /// The trees that differ from an earlier snapshot, and those that it does not know.
+  /// The trees that may have changed since an earlier snapshot, and those that it does not know.
+  ///
+  /// An observer may know a state in between. So a tree that is empty in both is among them.
   func changed(since old: TreeRoots) -> TreeSet {
-    TreeSet(roots.filter { old.roots[$0.key] != .some($0.value) }.keys)
+    TreeSet(
+      roots.filter { $0.value == Self.empty || old.roots[$0.key] != .some($0.value) }.keys)
   }
+
+  private static let empty = UInt(PageLayout.noPage)
 
   /// The header of a tree: nil if it is not known, and a nil in it if the tree was not there.
   func record(of tree: UInt32) -> DatabaseRecord?? {

@@ -183,7 +183,6 @@ extension LMDBEnvironment {
   func beginWrite() throws -> WriteAttempt {
     ids.begin()
     attempts &+= 1
-    forgetChanges()
     (pagesWait, hasMadeRoom) = (false, false)
     if let order = outbox.order, order.wantsTurn, outbox.purpose == .ordinary {
       try catchUp(takesTurn: true)
@@ -206,6 +205,8 @@ extension LMDBEnvironment {
         pagesWait = found.pagesWait
       }
       runHousekeeping(beforeWrite: current)
+      // Not before: to take in what others have written is a write of its own.
+      forgetChanges()
       var transaction: OpaquePointer?
       let code = mdb_txn_begin(current, nil, 0, &transaction)
       if code == MDB_SUCCESS, let transaction {
