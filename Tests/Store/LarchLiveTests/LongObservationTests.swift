@@ -6,6 +6,9 @@ import Testing
 
 /// `LARCH_OBSERVED_CHANGES` is the number of changes of all seeds together. They are compared with a
 /// fetch after each transaction, by each of the observers that there are at that time.
+///
+/// In half of the runs the thread of the watch never looks, and a third of the transactions come as those
+/// of another process: what they changed is found when the next one is published.
 @Suite("Observers that come and go")
 struct LongObservationTests {
   private struct Begun {
@@ -22,6 +25,7 @@ struct LongObservationTests {
     defer { ScratchFile.remove(path) }
     let store = try RandomWrites.openStore(at: path)
     defer { store.close() }
+    let watch = seed % 2 == 0 ? try BlindWatch(of: store) : nil
     var writes = RandomWrites(seed: 9_000 + seed)
     var random = SeededGenerator(seed: 9_100 + seed)
     var begun: [Begun] = []
@@ -38,7 +42,14 @@ struct LongObservationTests {
       } else if random.below(4) == 0 {
         begun.remove(at: random.below(begun.count))
       }
-      writes.write(to: store)
+      if let watch, random.below(3) == 0 {
+        watch.isAway = true
+        writes.write(to: store)
+        watch.isAway = false
+        try store.put(Note(text: "own"))
+      } else {
+        writes.write(to: store)
+      }
       let version = try store.version
       let expected = try store.read { tx in try begun.map { try $0.observer.expected(tx) } }
       for place in begun.indices {
