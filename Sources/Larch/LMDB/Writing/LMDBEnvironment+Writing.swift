@@ -205,7 +205,7 @@ extension LMDBEnvironment {
         pagesWait = found.pagesWait
       }
       runHousekeeping(beforeWrite: current)
-      // Not before: to take in what others have written is a write of its own.
+      // Not before: `catchUp` is a write of its own.
       forgetChanges()
       var transaction: OpaquePointer?
       let code = mdb_txn_begin(current, nil, 0, &transaction)
