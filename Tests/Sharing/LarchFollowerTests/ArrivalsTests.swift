@@ -70,6 +70,14 @@ import Testing
     #expect(arrivals.outcome(of: place(6, token: 8)) == .arrived)
   }
 
+  @Test func `a place that another thread tells of late takes nothing back`() {
+    let arrivals = Arrivals()
+    arrivals.note([place(10), place(11)], isRising: true)
+    arrivals.note([place(10)], isRising: true)
+    #expect(arrivals.outcome(of: place(11)) == .arrived)
+    #expect(arrivals.outcome(of: place(11, token: 2)) == .lost)
+  }
+
   @Test func `the newest tokens are known, and the oldest are forgotten`() {
     var random = SeededGenerator(seed: 11)
     var tokens = RecentTokens()

@@ -28,6 +28,54 @@ struct SharedIDTests {
     }
   }
 
+  @Test("A block that an undone part of a shared commit has claimed gives no ids")
+  func undonePart() async throws {
+    let server = MemoryServer()
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    let store = try Store(
+      sharing: server.serverLog, copy: path, for: Account.self, Team.self, Player.self,
+      options: .quick)
+    defer { store.close() }
+    try onThreads(1) { _ in try store.saveAll([Account(owner: "first", balance: 0)]) }
+    let (mayEnd, hasBegun) = (DispatchSemaphore(value: 0), Locked(false))
+    let holder = Task.detached {
+      try onThreads(1) { _ in
+        try store.write { _ in
+          hasBegun.withLock { $0 = true }
+          mayEnd.wait()
+        }
+      }
+    }
+    while !hasBegun.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
+    async let nothing: Void = store.write { _ in }
+    async let some: Void = store.write { tx in
+      for number in 0..<60 {
+        var account = Account(owner: "\(number)", balance: 0)
+        try tx.save(&account)
+      }
+      // The first id of this collection needs a block, and the closure hides the error that says so.
+      var team = Team(name: "a")
+      try? tx.save(&team)
+    }
+    while store.asyncWriter.waitingCount < 2 { try await Task.sleep(for: .milliseconds(1)) }
+    mayEnd.signal()
+    try await (nothing, some)
+    try await holder.value
+    try onThreads(1) { _ in
+      let unclaimed = try store.read { tx in
+        let accounts = try tx.context.collection(of: Account.self)
+        return (
+          try tx.context.catalog.storage.firstUnclaimedID(
+            accounts.stored.id, in: tx.context.transaction()), accounts.stored.id
+        )
+      }
+      for block in store.environment.ids.left(unclaimed.1) {
+        #expect(block.upperBound <= unclaimed.0)
+      }
+    }
+  }
+
   @Test("Four servers that save, undo and save again overwrite nothing")
   func random() throws {
     struct Undo: Error {}

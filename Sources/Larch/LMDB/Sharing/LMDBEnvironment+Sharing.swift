@@ -55,10 +55,11 @@ extension LMDBEnvironment {
     _ known: OutboxHeader, _ tree: OutboxTree, _ transaction: LMDBTransaction, by write: OutboxWrite
   ) throws {
     guard let order = outbox.order else { throw notJoined() }
+    // Also if nothing is left of the write: what was undone may be the claim of a block.
+    try ids.checkPendingBlocks { try order.firstUnclaimedID(transaction, $0) }
     guard recorder.operations > 0 || recorder.isLarge else { return }
     guard !recorder.isLarge, let changes = recorder.changes(), changes.count <= outbox.entryLimit
     else { throw outboxEntryTooLarge() }
-    try ids.checkPendingBlocks { try order.firstUnclaimedID(transaction, $0) }
     var header = known
     // Tokens of all copies differ, and those of one too: its closures may run again.
     let entry = LogEntry(after: header.place, random: .random(in: 1 ... .max), changes: changes)

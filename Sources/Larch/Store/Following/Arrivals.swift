@@ -40,10 +40,13 @@ final class Arrivals: Sendable {
 
   /// The copy has these entries now, of which the last one is the newest.
   ///
-  /// - Parameter isAnew: whether it may have another past than before.
-  func note(_ places: [LogPlace], isAnew: Bool = false) {
+  /// - Parameters:
+  ///   - isAnew: whether it may have another past than before.
+  ///   - isRising: whether several threads tell of places, and a lower one only comes late.
+  func note(_ places: [LogPlace], isAnew: Bool = false, isRising: Bool = false) {
     guard let newest = places.last else { return }
-    let ready = state.withLock { state in
+    let ready = state.withLock { state -> [(Waiter, Outcome)] in
+      if isRising, newest.position <= state.position { return [] }
       if isAnew || newest.position < state.position { state.tokens = RecentTokens() }
       state.position = newest.position
       for place in places { state.tokens.add(place) }

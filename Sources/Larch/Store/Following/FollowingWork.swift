@@ -319,7 +319,7 @@ final class FollowingWork: @unchecked Sendable {
       state.status.newestPosition = max(state.status.newestPosition ?? 0, newest.position)
       return true
     }
-    if isNews { arrivals.note(places) }
+    if isNews { arrivals.note(places, isRising: role == .shared) }
   }
 
   /// Another store applies the log: this one notes what the file has.
