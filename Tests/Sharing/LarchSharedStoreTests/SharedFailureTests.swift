@@ -158,6 +158,40 @@ struct SharedFailureTests {
     print("\(takenIn) commits were taken in from the log")
   }
 
+  @Test("Nobody is told of a place before the copy has it, also if its map was full")
+  func arrivalsOfFullMaps() throws {
+    var takenIn = 0
+    let told = Locked(0)
+    for seed in 0..<4 as Range<UInt64> {
+      let server = MemoryServer(seed: seed)
+      let options = Store.Options.quick.with { $0.initialMapSize = 64 << 10 }
+      try withCopies(1, of: server, Account.self, options: options) { stores in
+        let environment = stores[0].environment
+        let order = try #require(environment.sharedOrder)
+        let watched = CommitOrder(
+          log: order.log, patience: order.patience, claimIDs: order.claimIDs,
+          firstUnclaimedID: order.firstUnclaimedID
+        ) { places in
+          let place = try? environment.outboxHeader()?.place
+          #expect(place == places.last)
+          told.withLock { $0 += 1 }
+          order.reached(places)
+        }
+        environment.outbox.order = watched
+        var random = SeededGenerator(seed: seed)
+        for number in 0..<120 {
+          let size = Int.random(in: 0..<3000, using: &random)
+          try stores[0].saveAll([
+            Account(owner: "\(number)", balance: 0, note: String(repeating: "x", count: size))
+          ])
+        }
+        takenIn += watched.takenIn
+        try expectEqual(stores, server, "seed \(seed)")
+      }
+    }
+    #expect(takenIn > 0 && told.withLock { $0 } >= 480)
+  }
+
   @Test("A copy that was away for longer than the log's history is made anew")
   func cut() throws {
     let server = MemoryServer()

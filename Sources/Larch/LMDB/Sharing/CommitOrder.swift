@@ -86,9 +86,12 @@ package final class CommitOrder: @unchecked Sendable {
 
   /// The copy has the entry of its commit.
   func didCommit(_ entry: LogEntry) {
-    committing.store(false, ordering: .relaxed)
+    endCommit()
     reached([entry.place])
   }
+
+  /// The commit has ended, even if the copy does not have its entry.
+  func endCommit() { committing.store(false, ordering: .relaxed) }
 
   package var isCommitting: Bool { committing.load(ordering: .relaxed) }
 

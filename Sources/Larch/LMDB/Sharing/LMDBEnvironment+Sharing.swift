@@ -221,7 +221,7 @@ extension LMDBEnvironment {
       let entry = LogEntry(
         after: place, random: .random(in: 1 ... .max), changes: ChangeRecord.nothing)
       guard try order.append(entry) else { return false }
-      defer { order.didCommit(entry) }
+      defer { order.endCommit() }
       try catchUp()
       return true
     }

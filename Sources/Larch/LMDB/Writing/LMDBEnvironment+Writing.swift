@@ -120,10 +120,14 @@ extension LMDBEnvironment {
   ) throws -> Bool {
     let wasFull = map.wasFull
     let failure: any Error = wasFull ? error : afterFailedCommit(error, id: id)
-    tellOrder()
+    outbox.appended = nil
     // Its ids are those of records now.
     ids.commit()
+    let order = outbox.order
+    defer { order?.endCommit() }
     try takeIn(entry, wasFull: wasFull, failure)
+    // Not before: whoever waits for the place reads at once.
+    order?.reached([entry.place])
     return true
   }
 
