@@ -17,8 +17,10 @@ struct SharedSearchTests {
     var (unknown, refused, reruns) = (0, 0, 0)
     for seed in 0..<UInt64(4) {
       let server = MemoryServer(seed: seed)
-      // So that some errors reach the caller.
-      let options = Store.Options.quick.with { $0.commitTimeout = .milliseconds(12) }
+      // So that some errors reach the caller: in one run each of them, since none is tried again.
+      let options = Store.Options.quick.with {
+        $0.commitTimeout = .milliseconds(seed == 3 ? 1 : 12)
+      }
       let counts = Locked<[Int]>([0, 0, 0, 0])
       let count = 2 + Int(seed % 3)
       try withCopies(

@@ -8,8 +8,9 @@ internal import Foundation
 /// without changes.
 extension FollowingWork {
   func promote(within limit: Duration) throws {
-    let end = MonotonicTime.after(limit)
     stop()
+    // The limit is that of the server: the thread may have been slow to end.
+    let end = MonotonicTime.after(limit)
     do {
       let log = try serverLog.open()
       defer { log.close() }
