@@ -58,7 +58,10 @@ struct FaultTests {
           "\(parts[3]) of them for commits that reached the file; kinds \(parts[5]),",
           "seed \(runSeed)")
         #expect((Int(parts[0]) ?? 0) > 2)
-        #expect((Int(parts[2]) ?? 0) > 0)
+        // With a log, a commit that finds no room makes some, and is tried once more.
+        let mayEndWell =
+          scenario.name.hasPrefix("logged") && code == ENOSPC && !flags.contains(.forever)
+        #expect(mayEndWell || (Int(parts[2]) ?? 0) > 0)
       }
     }
   }
