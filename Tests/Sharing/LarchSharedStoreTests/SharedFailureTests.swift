@@ -158,7 +158,7 @@ struct SharedFailureTests {
     print("\(takenIn) commits were taken in from the log")
   }
 
-  @Test("Nobody is told of a place before the copy has it, also if its map was full")
+  @Test("A place is announced only when the copy has it, even if the map was full")
   func arrivalsOfFullMaps() throws {
     var takenIn = 0
     let told = Locked(0)
