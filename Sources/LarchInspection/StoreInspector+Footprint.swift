@@ -1,11 +1,12 @@
 package import Larch
 
 extension StoreInspector {
-  /// A value that changes with the records of a collection, found without reading them.
+  /// A value that changes with the records of a collection, found without reading them. It can be
+  /// compared with a later one as long as a snapshot keeps the state.
   package struct Footprint: Sendable, Hashable {
     package let collection: String
     package let records: Int
-    /// The root page of the records, which changes with each change of one of them.
+    /// The root page of the records: see `topPage`.
     private let root: UInt64
 
     init(_ collection: Collection, root: UInt64) {

@@ -11,8 +11,8 @@ struct WatchCommand: Command {
     Commits that follow each other faster than --every share a line. The number after a collection is
     how many records were added or removed; ~ means that records changed but their number did not.
     With --records, a line for each changed record follows: + added, - removed, ~ changed, with the
-    fields that differ. Until the next look, the file keeps the space of what is deleted meanwhile.
-    Ctrl-C ends the command; if fewer than --count lines were printed, the exit code is 1.
+    fields that differ. Until the next look, the file keeps the space of what is deleted meanwhile, so
+    do not leave the command suspended. Ctrl-C ends the command; if fewer than --count lines were printed, the exit code is 1.
     """
   private static let count = Option<Int>(
     "--count", "N", "end after N lines", allowed: "a whole number above 0"
@@ -48,7 +48,7 @@ struct WatchCommand: Command {
     let store = try StoreFile.open(path, follows: true)
     defer { store.close() }
     Interruption.beginWatching()
-    var last = try Moment.newest(of: store, isHeld: showsRecords)
+    var last = try Moment.newest(of: store)
     if console.isTerminal, !isJSON {
       try console.print(Line("transaction \(last.transaction); Ctrl-C ends", .faint))
     }
@@ -61,7 +61,7 @@ struct WatchCommand: Command {
       if Interruption.isRequested { break }
       // A store ends a snapshot that is too old.
       guard try Moment.transaction(of: store) != last.transaction || last.isOld else { continue }
-      let now = try Moment.newest(of: store, isHeld: showsRecords)
+      let now = try Moment.newest(of: store)
       if now.transaction != last.transaction {
         try tell(last, now, console)
         printed += 1
@@ -74,7 +74,7 @@ struct WatchCommand: Command {
   }
 
   private func tell(_ before: Moment, _ now: Moment, _ console: Console) throws {
-    let changes = try now.changes(since: before)
+    let changes = try now.changes(since: before, withRecords: showsRecords)
     if isJSON {
       try console.print(
         jsonLine: [
@@ -161,40 +161,44 @@ private struct Moment {
   let transaction: Int
   private let collections: [StoreInspector.Footprint]
   private let store: Store
-  /// Keeps the pages that records are found by; nil if nobody asks for records.
-  private let snapshot: Snapshot?
+  /// Keeps the pages of this state. Without it, a later state may have the same root page for other
+  /// records.
+  private let snapshot: Snapshot
 
-  var isOld: Bool { snapshot.map { $0.age > Self.age } ?? false }
+  var isOld: Bool { snapshot.age > Self.age }
 
-  private init(_ store: Store, isHeld: Bool) throws {
+  private init(_ store: Store) throws {
     self.store = store
     // A read knows only the trees that this process has opened before it.
-    if isHeld { try store.inspect { _ in } }
-    snapshot = isHeld ? try store.snapshot() : nil
+    try store.inspect { _ in }
+    let snapshot = try store.snapshot()
+    self.snapshot = snapshot
     (transaction, collections) = try store.inspect(in: snapshot) { inspector in
       (Int(clamping: inspector.transaction.id), try inspector.footprints())
     }
   }
 
   /// The newest state.
-  static func newest(of store: Store, isHeld: Bool) throws -> Moment {
+  static func newest(of store: Store) throws -> Moment {
     do {
-      return try Moment(store, isHeld: isHeld)
-    } catch let error as LarchError where error.code == .storage && isHeld {
+      return try Moment(store)
+    } catch let error as LarchError where error.code == .storage {
       // Another program has made a collection just before the snapshot.
-      return try Moment(store, isHeld: isHeld)
+      return try Moment(store)
     }
   }
 
   static func transaction(of store: Store) throws -> Int { try store.transactionNumber() }
 
-  func end() { snapshot?.end() }
+  func end() { snapshot.end() }
 
-  func changes(since before: Moment) throws -> [CollectionChange] {
-    let records = try changedRecords(since: before)
-    let now = collections.compactMap { here -> CollectionChange? in
+  func changes(since before: Moment, withRecords: Bool) throws -> [CollectionChange] {
+    // Asked after this state was read: until then, no page of the earlier one was used again.
+    let isCertain = before.snapshot.isOpen
+    let different = collections.filter { !isCertain || !before.collections.contains($0) }
+    let records = withRecords && isCertain ? try changedRecords(of: different, since: before) : [:]
+    let now = different.map { here in
       let there = before.collections.first { $0.collection == here.collection }
-      guard there != here else { return nil }
       return CollectionChange(
         collection: here.collection, records: here.records,
         difference: here.records - (there?.records ?? 0), changed: records[here.collection])
@@ -211,13 +215,12 @@ private struct Moment {
 
   /// By collection; nothing for one whose changed records are not known.
   private func changedRecords(
-    since before: Moment
+    of collections: [StoreInspector.Footprint], since before: Moment
   ) throws -> [String: [StoreInspector.ChangedRecord]] {
-    guard let old = before.snapshot, let snapshot else { return [:] }
-    return try store.inspect(in: snapshot) { inspector in
+    try store.inspect(in: snapshot) { inspector in
       var found: [String: [StoreInspector.ChangedRecord]] = [:]
-      for here in collections where !before.collections.contains(here) {
-        found[here.collection] = try inspector.changes(of: here.collection, since: old)
+      for here in collections {
+        found[here.collection] = try inspector.changes(of: here.collection, since: before.snapshot)
       }
       return found
     }

@@ -15,12 +15,12 @@ struct WatchTests {
     private let output: String
     private var number = 900
 
-    init(_ options: [String] = []) throws {
+    init(_ options: [String] = [], every interval: String = "0.002") throws {
       fixture = try Fixture()
       store = try Fixture.open(fixture.path)
       output = fixture.directory.path + "/output"
       process = try Program.start(
-        ["watch", fixture.path, "--count", "20", "--every", "0.002", "--json"] + options,
+        ["watch", fixture.path, "--count", "20", "--every", interval, "--json"] + options,
         output: output, errors: fixture.directory.path + "/errors")
     }
 
@@ -110,6 +110,29 @@ struct WatchTests {
     #expect(first(changed)["collection"] as? String == "Tower")
     #expect(first(changed)["difference"] as? Int == 0)
     try watching.expectEnd()
+  }
+
+  /// After a few commits the records may have their old root page again, if nothing keeps it.
+  @Test("watch tells what several commits together have changed")
+  func burst() throws {
+    let watching = try Watching(every: "0.1")
+    _ = try watching.begin()
+    for count in try watching.lines.count..<20 {
+      _ = try watching.line {
+        for _ in 0...count {
+          try watching.store.write { tx in
+            var tower = try #require(try tx.first(Tower.all))
+            tower.floors += 1
+            try tx.update(tower)
+          }
+        }
+      }
+    }
+    for line in try watching.lines {
+      let changes = try #require(line["changes"] as? [[String: Any]])
+      #expect(changes.map { $0["collection"] as? String } == ["Tower"])
+    }
+    watching.process.waitUntilExit()
   }
 
   @Test("watch shows which records another program has changed")
