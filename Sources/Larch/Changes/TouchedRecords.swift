@@ -42,13 +42,8 @@ struct TouchedRecords {
 
   /// Whether an id is there, while they are in order.
   private func isThere(_ id: UnsafeRawBufferPointer) -> Bool {
-    var (low, high) = (0, entries.count)
-    while low < high {
-      let middle = (low + high) / 2
-      let isBefore = withID(of: entries[middle]) { $0.precedes(id) }
-      if isBefore { low = middle + 1 } else { high = middle }
-    }
-    return low < entries.count && withID(of: entries[low]) { $0.equals(id) }
+    let place = entries.placeAfter { entry in withID(of: entry) { $0.precedes(id) } }
+    return place < entries.count && withID(of: entries[place]) { $0.equals(id) }
   }
 
   /// The slot of an id: where it is, or where it belongs.

@@ -165,13 +165,7 @@ struct IDList: ~Copyable {
       }
     case .bytes: break
     }
-    var low = start
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if compareBytes(self[middle], id) < 0 { low = middle + 1 } else { high = middle }
-    }
-    return low
+    return (start..<max(start, count)).placeAfter { compareBytes(self[$0], id) < 0 }
   }
 
   private static func place<Number: Comparable>(
@@ -191,11 +185,7 @@ struct IDList: ~Copyable {
         break
       }
     }
-    while low < high {
-      let middle = (low + high) / 2
-      if numbers[middle] < number { low = middle + 1 } else { high = middle }
-    }
-    return low
+    return (low..<max(low, high)).placeAfter { numbers[$0] < number }
   }
 }
 

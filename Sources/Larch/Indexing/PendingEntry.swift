@@ -181,13 +181,7 @@ struct PendingEntry {
 
   /// The place of the first word that does not come before this one.
   func place(atOrAfter word: UnsafeRawBufferPointer) throws -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if compareBytes(try self.word(middle), word) < 0 { low = middle + 1 } else { high = middle }
-    }
-    return low
+    try (0..<count).placeAfter { compareBytes(try self.word($0), word) < 0 }
   }
 
   /// Whether the words are in order, and each once.

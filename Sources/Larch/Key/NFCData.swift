@@ -110,7 +110,7 @@ final class NFCData: @unchecked Sendable {
 
   /// Visits the full canonical decomposition of a scalar that `decomposes`.
   func forEachDecomposed(_ scalar: UInt32, _ body: (UInt32) -> Void) {
-    let place = Self.position(of: scalar, in: decomposed)
+    let place = decomposed.placeAfter { $0 < scalar }
     guard place < decomposed.count, decomposed[place] == scalar else { return body(scalar) }
     for index in decompositionStarts[place]..<decompositionStarts[place + 1] {
       body(decompositionScalars[Int(index)])
@@ -121,19 +121,10 @@ final class NFCData: @unchecked Sendable {
   func composite(_ first: UInt32, _ second: UInt32) -> UInt32? {
     if let syllable = Hangul.composite(first, second) { return syllable }
     let pair = UInt64(first) << 32 | UInt64(second)
-    let place = Self.position(of: pair, in: pairs)
+    let place = pairs.placeAfter { $0 < pair }
     return place < pairs.count && pairs[place] == pair ? composites[place] : nil
   }
 
-  private static func position<T: Comparable>(of value: T, in values: [T]) -> Int {
-    var low = 0
-    var high = values.count
-    while low < high {
-      let middle = (low + high) >> 1
-      if values[middle] < value { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
 }
 
 /// Hangul syllables, which Unicode composes by arithmetic.

@@ -64,13 +64,8 @@ final class ValueTest {
     case .never: return .no
     case .present: return .yes
     case .numberList:
-      var low = 0
-      var high = list.count
-      while low < high {
-        let middle = (low + high) / 2
-        if list[middle] < number { low = middle + 1 } else { high = middle }
-      }
-      return Outcome(low < list.count && list[low] == number)
+      let place = list.placeAfter { $0 < number }
+      return Outcome(place < list.count && list[place] == number)
     default: return .unknown
     }
   }

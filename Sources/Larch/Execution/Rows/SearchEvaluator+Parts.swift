@@ -129,12 +129,6 @@ extension SearchEvaluator {
 
   /// The place of the first change that does not come before a record.
   private static func place(_ number: UInt64, in changes: [SearchChange]) -> Int {
-    var low = 0
-    var high = changes.count
-    while low < high {
-      let middle = (low + high) / 2
-      if changes[middle].number < number { low = middle + 1 } else { high = middle }
-    }
-    return low
+    changes.placeAfter { $0.number < number }
   }
 }

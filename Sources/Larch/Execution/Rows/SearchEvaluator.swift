@@ -186,13 +186,7 @@ final class SearchEvaluator {
   static func place<C: RandomAccessCollection>(
     atOrAfter number: UInt64, in sorted: C
   ) -> Int where C.Element == UInt64, C.Index == Int {
-    var low = sorted.startIndex
-    var high = sorted.endIndex
-    while low < high {
-      let middle = (low + high) / 2
-      if sorted[middle] < number { low = middle + 1 } else { high = middle }
-    }
-    return low
+    sorted.placeAfter { $0 < number }
   }
 
   static func place<C: RandomAccessCollection>(

@@ -162,12 +162,7 @@ final class UndoneIDs: @unchecked Sendable {
 
   /// The first range that does not end before an id.
   private static func place(of id: Int64, in ranges: [ClosedRange<Int64>]) -> Int {
-    var (low, high) = (0, ranges.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if ranges[middle].upperBound < id { low = middle + 1 } else { high = middle }
-    }
-    return low
+    ranges.placeAfter { $0.upperBound < id }
   }
 
   private static func insert(_ ids: ClosedRange<Int64>, into ranges: inout [ClosedRange<Int64>]) {

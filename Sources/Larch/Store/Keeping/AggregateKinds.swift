@@ -223,22 +223,18 @@ final class GroupsAggregate<R: Record, Value: IndexKey>: Aggregate<R, [(value: V
   ) throws -> Bool { try program.isSame(old, new, id) }
 
   private func add(_ key: [KeyValue], _ change: Int) -> Bool {
-    var (low, high) = (0, keys.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if KeyValue.compare(keys[middle], key) < 0 { low = middle + 1 } else { high = middle }
-    }
-    if low < keys.count, KeyValue.compare(keys[low], key) == 0 {
-      groups[low].count += change
-      if groups[low].count == 0 {
-        groups.remove(at: low)
-        keys.remove(at: low)
+    let place = keys.placeAfter { KeyValue.compare($0, key) < 0 }
+    if place < keys.count, KeyValue.compare(keys[place], key) == 0 {
+      groups[place].count += change
+      if groups[place].count == 0 {
+        groups.remove(at: place)
+        keys.remove(at: place)
       }
       return true
     }
     guard change > 0, let value = coding.read(key) else { return false }
-    groups.insert((value, change), at: low)
-    keys.insert(key, at: low)
+    groups.insert((value, change), at: place)
+    keys.insert(key, at: place)
     return true
   }
 }

@@ -41,12 +41,7 @@ struct JoinMarks {
 
   /// The number of rows before a place.
   func firstPlace(notBefore place: RowPlace) -> Int {
-    var (low, high) = (0, all.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if all[middle].place < place { low = middle + 1 } else { high = middle }
-    }
-    return low
+    all.placeAfter { $0.place < place }
   }
 }
 

@@ -22,12 +22,7 @@ struct RowPlace: Comparable, Hashable {
 extension [RowPlace] {
   /// The number of places before one.
   func firstPlace(notBefore place: RowPlace) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      if self[middle] < place { low = middle + 1 } else { high = middle }
-    }
-    return low
+    placeAfter { $0 < place }
   }
 }
 

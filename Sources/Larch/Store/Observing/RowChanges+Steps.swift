@@ -106,12 +106,7 @@ struct MoveSteps {
 extension Array where Element: Comparable {
   /// How many of ascending elements are below one.
   func count(before limit: Element) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      if self[middle] < limit { low = middle + 1 } else { high = middle }
-    }
-    return low
+    placeAfter { $0 < limit }
   }
 }
 

@@ -68,13 +68,9 @@ public struct RowChanges: Sendable, Hashable {
     var ends: [Int] = []
     var before = [Int?](repeating: nil, count: kept.count)
     for (place, item) in kept.enumerated() {
-      var (low, high) = (0, ends.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if kept[ends[middle]].old < item.old { low = middle + 1 } else { high = middle }
-      }
-      before[place] = low == 0 ? nil : ends[low - 1]
-      if low == ends.count { ends.append(place) } else { ends[low] = place }
+      let length = ends.placeAfter { kept[$0].old < item.old }
+      before[place] = length == 0 ? nil : ends[length - 1]
+      if length == ends.count { ends.append(place) } else { ends[length] = place }
     }
     var (found, next): (Set<Int>, Int?) = ([], ends.last)
     while let place = next {
