@@ -61,7 +61,7 @@ LMDB/Access: Environment
 LMDB/CommitLog: Access Environment Files Outbox Writing
 LMDB/Environment: Access CommitLog Files Observing Outbox Reading Sharing Writing
 LMDB/Files: Access Environment
-LMDB/Observing: Access Environment Files Reading
+LMDB/Observing: Access Environment Files Outbox Reading
 LMDB/Outbox: Access CommitLog Environment Files Reading Sharing Writing
 LMDB/Reading: Access Environment Files
 LMDB/Sharing: Access Environment Files Outbox Reading Writing

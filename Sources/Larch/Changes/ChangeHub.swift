@@ -19,7 +19,7 @@ internal import Synchronization
 /// Unchecked, since the comment at each variable says what guards it.
 package final class ChangeHub: @unchecked Sendable {
   private let state = Locked(State())
-  /// The number of listeners: an unobserved write reads nothing else.
+  /// The number of listeners, at least: an unobserved write reads nothing else.
   private let count = Atomic<Int>(0)
 
   // Used only by the thread that has the write lock.
@@ -251,11 +251,16 @@ package final class ChangeHub: @unchecked Sendable {
 
   // MARK: Listeners
 
+  /// Whether somebody may have read a later state than the last one that was published.
+  var mayBeAhead: Bool { state.withLock { !$0.ahead.isEmpty || !$0.undecided.isEmpty } }
+
   /// The trees whose changed records somebody wants.
   var recordTrees: TreeSet { state.withLock { TreeSet($0.recordTrees.keys) } }
 
   package func add(_ listener: ChangeListener) {
-    // First, so that no commit of others is missed after the first snapshot.
+    // First: a commit of this process that the watch is not told of counts as one of others.
+    count.wrappingAdd(1, ordering: .sequentiallyConsistent)
+    // Before the first snapshot, so that no commit of others is missed after it.
     let known = listener.hearsForeign ? foreign?.begin() : nil
     state.withLock { state in
       if let known { state.filed = max(state.filed, known) }
@@ -264,7 +269,6 @@ package final class ChangeHub: @unchecked Sendable {
       listener.filing = .max
       state.wanted = nil
       if listener.wantsParts { state.dividing += 1 }
-      count.store(state.listeners.count, ordering: .sequentiallyConsistent)
     }
     // Before the listener takes its snapshot: see `publish`.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
@@ -274,7 +278,6 @@ package final class ChangeHub: @unchecked Sendable {
   package func remove(_ listener: ChangeListener) {
     let wasThere = state.withLock { state in
       guard state.remove(listener) else { return false }
-      count.store(state.listeners.count, ordering: .sequentiallyConsistent)
       for tree in listener.recordTrees { state.release(tree) }
       state.countWide(listener, by: -1)
       state.wanted = nil
@@ -282,7 +285,10 @@ package final class ChangeHub: @unchecked Sendable {
       state.unfile(listener)
       return true
     }
-    if wasThere, listener.hearsForeign { foreign?.end() }
+    if wasThere {
+      if listener.hearsForeign { foreign?.end() }
+      count.wrappingSubtract(1, ordering: .sequentiallyConsistent)
+    }
     for waiter in listener.end() {
       switch waiter {
       case .task(let continuation): continuation.resume()

@@ -21,6 +21,10 @@ struct PublishedChanges {
     (commits, isKnown) = ([], false)
   }
 
+  func mayHaveChanged(_ tree: UInt32) -> Bool {
+    !isKnown || commits.contains { $0.trees.contains(tree) }
+  }
+
   /// The changes of a tree since the last commit; nil if they are not known.
   ///
   /// - Parameter changes: those since the state, each id once and in the order of ids.

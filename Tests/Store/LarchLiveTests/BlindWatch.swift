@@ -8,6 +8,9 @@ final class BlindWatch: ForeignCommits, @unchecked Sendable {
   private let watch: CommitWatch
   /// Whether commits come as those of another process.
   var isAway = false
+  /// Called for each observer that begins or ends, between the steps of that.
+  var didBegin: (() -> Void)?
+  var willEnd: (() -> Void)?
 
   /// Takes its place in a store that nobody observes yet.
   init(of store: Store) throws {
@@ -23,8 +26,15 @@ final class BlindWatch: ForeignCommits, @unchecked Sendable {
 
   var counts: CommitWatch.Counts { watch.counts }
 
-  func begin() -> UInt64? { watch.begin() }
-  func end() { watch.end() }
+  func begin() -> UInt64? {
+    let known = watch.begin()
+    didBegin?()
+    return known
+  }
+  func end() {
+    willEnd?()
+    watch.end()
+  }
   func endThread() { watch.endThread() }
   func willCommit() {}
   func didEndCommit() {}

@@ -122,4 +122,49 @@ struct SilentCommitTests {
       #expect(watch.counts.comparisons == comparisons)
     }
   }
+
+  @Test("a commit while an observer begins or ends is not taken for one of others")
+  func betweenSteps() throws {
+    try withPets { store, watch, pets, _ throws in
+      let commit = {
+        do { try store.put(Owner(name: "o", city: "Oslo", age: 1)) } catch { Issue.record(error) }
+      }
+      watch.didBegin = commit
+      let iterator = store.observe(self.pets).makeAsyncIterator()
+      try compare(iterator, store)
+      watch.didBegin = nil
+      commit()
+      #expect(watch.counts.comparisons == 0)
+      var next: StoreObservation<[(Pet, [Tag])]>.AsyncIterator?
+      watch.willEnd = {
+        commit()
+        next = store.observe(self.pets).makeAsyncIterator()
+        do { try compare(#require(next), store) } catch { Issue.record(error) }
+      }
+      iterator.polled.end()
+      watch.willEnd = nil
+      commit()
+      #expect(next != nil && watch.counts.comparisons == 0)
+    }
+  }
+
+  @Test("an observer of what is empty is not woken by what others commit elsewhere")
+  func emptyMeanwhile() throws {
+    try withPets { store, watch, _, tag throws in
+      try store.write { try $0.delete(tag) }
+      let iterator = store.observe(Tag.all).makeAsyncIterator()
+      #expect(try iterator.polled.poll()?.value == [])
+      // The first one of others takes away what the observer may have read ahead.
+      for round in 0..<4 {
+        watch.isAway = true
+        try store.put(Owner(name: "o", city: "Oslo", age: round))
+        watch.isAway = false
+        let wakes = iterator.polled.wakes
+        try store.put(Owner(name: "p", city: "Oslo", age: round))
+        #expect(iterator.polled.wakes == wakes || round == 0)
+        #expect(try iterator.polled.poll() == nil)
+      }
+      #expect(watch.counts.comparisons == 4)
+    }
+  }
 }

@@ -299,11 +299,15 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     if newest == known { return nil }
     rest.store(Self.company, ordering: .relaxed)
     state.counts.comparisons += 1
+    if let place = try? environment.logPlace(in: reader.transaction) {
+      environment.recentPlaces.note(place, after: newest)
+    }
     guard let known, let old, let new = state.roots, isCertain(since: old, newest, state) else {
       state.counts.unknown += 1
       return .event(.anything(newest))
     }
-    let changed = new.changed(since: old)
+    let isAhead = environment.changes.mayBeAhead
+    let changed = new.changed(since: old) { isAhead || published.mayHaveChanged($0) }
     if changed.isEmpty { return nil }
     let comparison = PageComparison(
       newest: newest, known: known, old: old, published: published, trees: changed)

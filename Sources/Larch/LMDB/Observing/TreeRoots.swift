@@ -61,10 +61,13 @@ struct TreeRoots {
 
   /// The trees that may have changed since an earlier snapshot, and those that it does not know.
   ///
-  /// An observer may know a state in between. So a tree that is empty in both is among them.
-  func changed(since old: TreeRoots) -> TreeSet {
+  /// - Parameter mayHaveFilled: whether somebody may know a state in between in which a tree had
+  ///   something that is empty in both.
+  func changed(since old: TreeRoots, _ mayHaveFilled: (UInt32) -> Bool) -> TreeSet {
     TreeSet(
-      roots.filter { $0.value == Self.empty || old.roots[$0.key] != .some($0.value) }.keys)
+      roots.filter { tree, root in
+        old.roots[tree] != .some(root) || (root == Self.empty && mayHaveFilled(tree))
+      }.keys)
   }
 
   private static let empty = UInt(PageLayout.noPage)

@@ -1,6 +1,13 @@
 extension LMDBEnvironment {
   // MARK: State
 
+  /// The place of the newest commit that a state has in its log; nil if the store has none.
+  func logPlace(in transaction: LMDBTransaction) throws -> LogPlace? {
+    // Opened with the catalog, if there is one: without it, nothing is searched here.
+    guard let database = outboxDatabase.withLock({ $0 }) else { return nil }
+    return try OutboxTree(database: database, path: path).header(in: transaction)?.place
+  }
+
   /// The header of the outbox in the newest state; nil if there is none.
   package func outboxHeader() throws -> OutboxHeader? {
     try readOutbox { transaction, tree in try tree.header(in: transaction) } ?? nil

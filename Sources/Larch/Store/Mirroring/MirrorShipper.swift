@@ -259,8 +259,8 @@ extension MirrorShipper {
       if header?.role == .superseded { known = nil }
       let needsName = !hasNotedLog && header?.isKnown(in: server.name) == false
       if header?.shipped != place || needsName {
+        // The next look finds this commit, and with it any other that came since the last one.
         try environment.trimOutbox(through: place, in: server.name)
-        lastTransaction = try newestTransaction()
       }
       hasNotedLog = true
     }

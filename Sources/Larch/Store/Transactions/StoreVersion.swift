@@ -182,13 +182,6 @@ extension LMDBEnvironment {
   func version(in transaction: LMDBTransaction) throws -> StoreVersion {
     StoreVersion(transaction.id, place: try logPlace(in: transaction))
   }
-
-  /// The place of the newest commit that a state has in its log; nil if the store has none.
-  func logPlace(in transaction: LMDBTransaction) throws -> LogPlace? {
-    // Opened with the catalog, if there is one: without it, nothing is searched here.
-    guard let database = outboxDatabase.withLock({ $0 }) else { return nil }
-    return try OutboxTree(database: database, path: path).header(in: transaction)?.place
-  }
 }
 
 extension Store {
