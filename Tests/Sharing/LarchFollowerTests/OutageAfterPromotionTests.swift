@@ -16,7 +16,7 @@ import Testing
     try Store(at: path, mirror: mirror, for: Note.self, Shelf.self, options: .quick)
   }
 
-  @Test(.timeLimit(.minutes(2)), arguments: [false, true])
+  @Test(.timeLimit(.minutes(15)), arguments: [false, true])
   func `a promoted store knows the log that it has taken over, and has shipped nothing to`(
     isOpenedAgain: Bool
   ) async throws {
@@ -47,7 +47,7 @@ import Testing
     #expect(try copy.count(Note.all) == 4)
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(15)))
   func `the old writer notices after a long outage that another store continues its log`()
     async throws
   {
@@ -72,7 +72,7 @@ import Testing
     #expect(try log.head()?.newest == end)
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(15)))
   func `a log of another store is not taken after a long outage`() async throws {
     let (sharing, other) = (try Sharing(), try Sharing(seed: 2))
     // Both logs begin at one place here.

@@ -410,7 +410,7 @@ struct MirrorTests {
   }
 
   @Test(
-    "A wrong log leaves the store a writer, or lets it be one again", .timeLimit(.minutes(1)),
+    "A wrong log leaves the store a writer, or lets it be one again", .timeLimit(.minutes(15)),
     arguments: [false, true])
   func wrongLog(isFolded: Bool) async throws {
     let (right, wrong) = (MemoryServer(), MemoryServer())

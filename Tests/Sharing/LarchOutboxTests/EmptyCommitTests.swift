@@ -95,7 +95,7 @@ struct EmptyCommitTests {
     try store.environment.read { try store.environment.checkOutbox(in: $0) }
   }
 
-  @Test("an observer sees what the other one saved", .timeLimit(.minutes(1)))
+  @Test("an observer sees what the other one saved", .timeLimit(.minutes(15)))
   func observed() async throws {
     defer { store.close() }
     try save("before")

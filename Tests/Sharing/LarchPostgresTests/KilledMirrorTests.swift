@@ -17,6 +17,8 @@ struct KilledMirrorTests {
     let server = try PostgresServer.shared.get()
     let name = freshName()
     let log = ServerLog.postgres(server.url, store: name)
+    let reader = try server.log(name)
+    defer { reader.close() }
     let directory = FileManager.default.temporaryDirectory
       .appending(path: "larch-mirror-\(UUID())").path
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -31,6 +33,8 @@ struct KilledMirrorTests {
         ["mirror-writer", path, directory + "/beacon", "0", "\(seed)", server.url, name],
         in: directory)
       try child.waitUntilStarted(beacon, 0)
+      // Otherwise no child might live long enough to begin the log.
+      if round == 0 { try child.wait("has begun the log") { try reader.head() != nil } }
       #expect(!child.ends(within: Int.random(in: 0...60_000, using: &random)))
       try child.killHard()
       if round % 8 == 7 || round == Self.kills - 1 {

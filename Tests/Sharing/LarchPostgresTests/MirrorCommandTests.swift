@@ -110,7 +110,8 @@ struct MirrorCommandTests {
   }
 
   @Test(
-    "A mirror that runs notices that another process has restored its file", .timeLimit(.minutes(2))
+    "A mirror that runs notices that another process has restored its file",
+    .timeLimit(.minutes(15))
   )
   func restoredMeanwhile() throws {
     let setting = try Setting()

@@ -150,8 +150,12 @@ struct PoolTests {
         caught { _ = try log.append([entry(after: .start)], mayBeThere: false) }
       }
       let log = logs[0]
-      log.expectAnswers(within: 0.2)
-      let all = try log.call { _ in try log.call { _ in failure(of: log) } }
+      let all = try log.call { _ in
+        try log.call { _ in
+          log.expectAnswers(within: 0.2)
+          return failure(of: log)
+        }
+      }
       #expect(all?.code == .unavailable && all?.hadNoEffect == true)
       log.expectAnswers(within: nil)
       let hasty = try server.log(

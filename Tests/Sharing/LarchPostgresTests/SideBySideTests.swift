@@ -94,7 +94,7 @@ struct SideBySideTests {
     let server = try PostgresServer.shared.get()
     let store = freshName()
     let first = try server.log(store)
-    let second = try server.log(store) { $0.answerTimeout = 0.3 }
+    let second = try server.log(store) { $0.answerTimeout = 2 }
     defer {
       first.close()
       second.close()

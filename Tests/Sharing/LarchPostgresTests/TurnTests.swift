@@ -163,7 +163,7 @@ struct TurnTests {
     try withClients { a, _, newest in
       let name = a.store
       var options = PostgresOptions()
-      options.answerTimeout = 0.5
+      options.answerTimeout = 3
       let hasty = try PostgresLog(server.url, store: name, options)
       defer { hasty.close() }
       _ = try a.takeTurn(after: .start, limit: 1 << 20)

@@ -51,7 +51,7 @@ struct ClosingTests {
   }
 
   @Test(
-    "by the write itself, which is committed", .timeLimit(.minutes(1)), arguments: Kind.allCases)
+    "by the write itself, which is committed", .timeLimit(.minutes(15)), arguments: Kind.allCases)
   func byItself(_ kind: Kind) throws {
     defer { ScratchFile.remove(path) }
     let store = try open(kind)
@@ -72,7 +72,7 @@ struct ClosingTests {
   }
 
   @Test(
-    "and a write that has lost its place is not run again", .timeLimit(.minutes(1)))
+    "and a write that has lost its place is not run again", .timeLimit(.minutes(15)))
   func lostPlace() throws {
     defer { ScratchFile.remove(path) }
     let store = try open(.shared)
@@ -90,7 +90,7 @@ struct ClosingTests {
   }
 
   @Test(
-    "by a caller for which the write waits", .timeLimit(.minutes(1)), arguments: Kind.allCases)
+    "by a caller for which the write waits", .timeLimit(.minutes(15)), arguments: Kind.allCases)
   func byAnother(_ kind: Kind) throws {
     defer { ScratchFile.remove(path) }
     let store = try open(kind)

@@ -60,7 +60,7 @@ struct SharedIDTests {
     }
     while store.asyncWriter.waitingCount < 2 { try await Task.sleep(for: .milliseconds(1)) }
     mayEnd.signal()
-    try await (nothing, some)
+    _ = try await (nothing, some)
     try await holder.value
     try onThreads(1) { _ in
       let unclaimed = try store.read { tx in

@@ -39,7 +39,7 @@ struct ExecutorOfLoopTests {
     return errors.withLock { $0 }
   }
 
-  @Test("it may write when a write of a thread wakes it", .timeLimit(.minutes(1)))
+  @Test("it may write when a write of a thread wakes it", .timeLimit(.minutes(15)))
   func threads() async throws {
     let store = try Store.temporary(for: Owner.self, Pet.self, Note.self, Tag.self)
     defer { store.close() }
@@ -47,7 +47,7 @@ struct ExecutorOfLoopTests {
     #expect(errors.isEmpty)
   }
 
-  @Test("it may write when an asynchronous write wakes it", .timeLimit(.minutes(1)))
+  @Test("it may write when an asynchronous write wakes it", .timeLimit(.minutes(15)))
   func tasks() async throws {
     let store = try Store.temporary(for: Owner.self, Pet.self, Note.self, Tag.self)
     defer { store.close() }
@@ -57,7 +57,8 @@ struct ExecutorOfLoopTests {
     #expect(errors.isEmpty)
   }
 
-  @Test("the task of an asynchronous write may go on with any other write", .timeLimit(.minutes(1)))
+  @Test(
+    "the task of an asynchronous write may go on with any other write", .timeLimit(.minutes(15)))
   func callers() async throws {
     struct Refused: Error {}
     let store = try Store.temporary(for: Owner.self, Pet.self, Note.self, Tag.self)
@@ -79,7 +80,7 @@ struct ExecutorOfLoopTests {
     #expect(try store.count(Tag.all) == 60)
   }
 
-  @Test("a write that waits for those of its own thread gets an error", .timeLimit(.minutes(1)))
+  @Test("a write that waits for those of its own thread gets an error", .timeLimit(.minutes(15)))
   func ownThread() async throws {
     let store = try Store.temporary(for: Owner.self, Pet.self, Note.self, Tag.self)
     defer { store.close() }

@@ -126,7 +126,7 @@ struct ObservationPaceTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("the end of a task ends its wait for `settled`", .timeLimit(.minutes(1)))
+  @Test("the end of a task ends its wait for `settled`", .timeLimit(.minutes(15)))
   func cancelledWait() async throws {
     let store = try store()
     let token = store.observe(Tag.all, every: .seconds(3600)) { _ in }

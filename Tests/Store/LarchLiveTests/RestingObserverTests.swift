@@ -112,7 +112,7 @@ struct RestingObserverTests {
 
   }
 
-  @Test("the end of one that has begun may begin others", .timeLimit(.minutes(1)))
+  @Test("the end of one that has begun may begin others", .timeLimit(.minutes(15)))
   func endOfWork() {
     let lines = WorkLines()
     var ended = 0
@@ -125,7 +125,7 @@ struct RestingObserverTests {
     #expect(ended == 100)
   }
 
-  @Test("one whose read takes long is in the way of no other", .timeLimit(.minutes(1)))
+  @Test("one whose read takes long is in the way of no other", .timeLimit(.minutes(15)))
   func slowRead() async throws {
     let store = try Self.store()
     defer { store.close() }
