@@ -96,3 +96,30 @@ func changesOfRows(_ books: Observed<[Book]>, _ titles: Observed<[String]>, _ ol
   _ = books.changes(from: old)  // error: declare the record Equatable, or name the fields
   _ = titles.changes(from: ["a"])  // error: only records have changes
 }
+
+struct Visit: Record {
+  var id = UUID()
+  var city: String
+  var note: String?
+}
+
+func textAsID(_ store: Store, _ id: UUID, _ text: String) throws {
+  _ = try store.find(Visit.self, id)
+  _ = try Visit.find(id)
+  _ = try store.find(Visit.self, "6BA7B810")  // error: not a `String`: make one of its type first
+  _ = try store.find(Visit.self, text)  // error: not a `String`: make one of its type first
+  _ = try Visit.find(text)  // error: not a `String`: make one of its type first
+  _ = try store.find(Book.self, "7")  // error: not a `String`: make one of its type first
+}
+
+func textOfField() {
+  _ = Visit.where { $0.city.equals("oslo", options: .caseInsensitive) }
+  _ = Visit.where { $0.city.lowercased() == "oslo" }  // error: `equals(_:options: .
+  _ = Visit.where { $0.note.uppercased() == "A" }  // error: `equals(_:options: .
+  _ = Visit.where { $0.city.lowercased().hasPrefix("os") }  // error: the same option of `hasPrefix`
+}
+
+func groupsOfNothing(_ store: Store) throws {
+  _ = try store.fetch(Visit.all.grouped(by: \.city).select(.count))
+  _ = try store.fetch(Visit.all.grouped(by: \.city))  // error: say what is wanted of each group
+}

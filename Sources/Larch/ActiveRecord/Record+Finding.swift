@@ -18,6 +18,17 @@ extension Record {
     try reader.find(Self.self, id)
   }
 
+  /// Not available: an id that is no text.
+  @available(
+    *, unavailable,
+    message:
+      "the id of this type is not a `String`: make one of its type first, as `UUID(uuidString:)` and `Int(_:)` do from a text"
+  )
+  @_disfavoredOverload
+  public static func find(
+    _ id: String, in reader: some RecordReading = AmbientStore()
+  ) throws -> Self? { nil }
+
   /// The records with these ids, in the order of the ids; missing records are skipped. A record is
   /// returned once, at the first position of its id.
   ///

@@ -25,6 +25,22 @@ extension Field where Value: TextValue {
     textFilter(.like, pattern, options)
   }
 
+  /// Not available: a field has no other text.
+  @available(
+    *, unavailable,
+    message:
+      "a filter compares a field, not another text made of it: without case it does so by `equals(_:options: .caseInsensitive)`, or the same option of `hasPrefix` and `contains`"
+  )
+  public func lowercased() -> Self { self }
+
+  /// Not available: a field has no other text.
+  @available(
+    *, unavailable,
+    message:
+      "a filter compares a field, not another text made of it: without case it does so by `equals(_:options: .caseInsensitive)`, or the same option of `hasPrefix` and `contains`"
+  )
+  public func uppercased() -> Self { self }
+
   private func textFilter(
     _ kind: TextTest.Kind, _ text: String, _ options: TextOption?
   ) -> Filter<Root> {

@@ -16,6 +16,15 @@ extension RecordReading {
     try _reading { try $0.findRecord(type, id) }
   }
 
+  /// Not available: an id that is no text.
+  @available(
+    *, unavailable,
+    message:
+      "the id of this type is not a `String`: make one of its type first, as `UUID(uuidString:)` and `Int(_:)` do from a text"
+  )
+  @_disfavoredOverload
+  public func find<R: Record>(_ type: R.Type = R.self, _ id: String) throws -> R? { nil }
+
   /// Whether a record with this id exists. Reads no record.
   ///
   /// - Throws: `.unknownCollection` if the store was not opened for the type.
