@@ -208,9 +208,9 @@ public struct KeyWriter: ~Copyable {
     if let collation = textForm.collation {
       let keys = collationKeys ?? CollationKeys()
       collationKeys = keys
-      let limit = keepsWhole ? .max : Self.componentLimit
-      let key = keys.key(of: utf8, collation, limit: limit)
-      if keepsWhole { keep(key, isVariable: true) }
+      let key = keys.key(of: utf8, collation, limit: Self.componentLimit)
+      // The text: whoever wants an order of whole values makes the sort key of it.
+      if keepsWhole { keep(utf8, isVariable: true) }
       return append(payload: key, isLast: isLast, isEnded: isEnded)
     }
     var folded = textForm.folded(String(decoding: utf8, as: UTF8.self))

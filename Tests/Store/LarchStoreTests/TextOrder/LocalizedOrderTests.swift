@@ -252,4 +252,47 @@ struct LocalizedOrderTests {
     #expect(schema?.code == .invalidSchema)
     #expect(schema?.context.detail == "norwegian")
   }
+
+  @Test("of a computed text that an index has only the beginning of are those of the whole texts")
+  func cutKeys() throws {
+    let store = try Store.checked(for: Scroll.self)
+    let language = try Collation("root")
+    var random = SeededGenerator(seed: 91)
+    let heads = [
+      String(repeating: "\u{4E2D}", count: 32), String(repeating: "a\u{301}", count: 60),
+    ]
+    let scrolls = (0..<60).map { id in
+      let last = Unicode.Scalar(UInt32.random(in: 0x4E00..<0x4E80, using: &random)).map(String.init)
+      return Scroll(id: id, stored: heads[id % 2] + (last ?? "") + "\(id % 7)")
+    }
+    try store.saveAll(scrolls)
+    for direction in [SortDirection.ascending, .descending] {
+      let query = Scroll.all.sorted(by: \.title, options: .localized("root"), direction)
+      let expected = scrolls.sorted { a, b in
+        let order = language.compare(a.title, b.title)
+        if order == .orderedSame { return a.id < b.id }
+        return (order == .orderedAscending) == (direction == .ascending)
+      }.map(\.id)
+      #expect(try store.first(query)?.id == expected[0])
+      #expect(try store.fetch(query.limit(9).offset(4)).map(\.id) == Array(expected[4..<13]))
+      #expect(try store.fetch(query).map(\.id) == expected)
+      var found: [Int] = []
+      var page = try store.page(query.limit(7))
+      while let token = page.next, found.count < 100 {
+        found += page.records.map(\.id)
+        page = try store.page(query.limit(7).after(token))
+      }
+      #expect(found + page.records.map(\.id) == expected)
+    }
+  }
+}
+
+/// A record with a computed text whose index keys are cut.
+private struct Scroll: Record {
+  var id: Int
+  var stored: String
+  var title: String { stored }
+  static let schema = Schema<Scroll> {
+    Index(\.title, options: .localized("root"), name: "title")
+  }
 }
