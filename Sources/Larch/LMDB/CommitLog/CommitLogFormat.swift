@@ -48,6 +48,8 @@ struct CommitLogHeader: Equatable {
 
   private static let metaPlace = 128
   private static let checksumPlace = CommitLogFormat.headerSize - 8
+  /// A forged header must not ask for more memory than there is.
+  private static let maximumHalfSize = 64 << 20
 
   init(identity: UInt64, salt: UInt64, halfSize: Int, pageSize: Int) {
     self.identity = identity
@@ -67,7 +69,7 @@ struct CommitLogHeader: Equatable {
     }
     guard number(0) == CommitLogFormat.magic, small(8) == CommitLogFormat.version,
       number(Self.checksumPlace) == Self.checksum(bytes), let state = State(rawValue: small(12)),
-      let halfSize = Int(exactly: number(56)), halfSize > 0, halfSize <= 1 << 40
+      let halfSize = Int(exactly: number(56)), halfSize > 0, halfSize <= Self.maximumHalfSize
     else { return nil }
     let pageSize = Int(small(64))
     guard PageLayout.pageSizes.contains(pageSize), pageSize & (pageSize - 1) == 0 else {

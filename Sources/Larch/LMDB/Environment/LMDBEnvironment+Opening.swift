@@ -99,15 +99,15 @@ extension LMDBEnvironment {
 
   /// Checks the file and maps it, for the first opening and for later ones.
   func openHandle(sizes: [Int]) throws -> OpenedHandle {
-    // Without what is in a log that was left behind, the file may not be whole.
-    if CommitLogFile.exists(for: path) { _ = try Door(self) }
-    try options.beforeMapping?(path)
-    var options = options
-    let count = try (options.countDatabases?(path) ?? 0) + treesToMake
-    if count > 0 {
-      options.maxDatabases = max(options.maxDatabases, count + options.maxDatabases / 2)
-    }
     do {
+      // Without what is in a log that was left behind, the file may not be whole.
+      if CommitLogFile.exists(for: path) { _ = try Door(self) }
+      try options.beforeMapping?(path)
+      var options = options
+      let count = try (options.countDatabases?(path) ?? 0) + treesToMake
+      if count > 0 {
+        options.maxDatabases = max(options.maxDatabases, count + options.maxDatabases / 2)
+      }
       // The creator of a file holds its lock, so no other lock can be taken.
       if TemporaryFile.isTemporary(path) { return try openMapped(options, sizes) }
       return try openWithRoom(options, sizes)

@@ -83,7 +83,9 @@ extension LMDBEnvironment {
       }
     } catch {
       if let entry = outbox.appended { return try finishAppended(entry, error, id: id) }
-      if map.wasFull || makesRoom(after: error) { return false }
+      // With a log that has failed, the next opening tells whether this commit is there.
+      if map.wasFull, commitLog?.hasFailed != true { return false }
+      if makesRoom(after: error) { return false }
       let failure = afterFailedCommit(error, id: id)
       // It may have reached the file nevertheless.
       changes.publishFailure(transaction: id)

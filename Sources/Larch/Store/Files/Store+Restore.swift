@@ -15,7 +15,8 @@ extension Store {
   ///   - progress: called after each piece that was copied; an error stops the restoration, and
   ///     nothing is changed.
   /// - Throws: `.fileNotFound`, `.notAStore`, `.newerFormat`, `.truncated`, `.corrupted`,
-  ///   `.checksumMismatch` for a damaged backup; `.readOnly` if the store at `path` is the copy of a log;
+  ///   `.checksumMismatch` for a damaged backup; `.unsuitableFile` if it is a copy that needs the log of a
+  ///   killed program; `.readOnly` if the store at `path` is the copy of a log;
   ///   `.notShipped` if it has commits that no server has; `.fileExists` if there is a file at `path` and
   ///   `replacing` is false; `.busy` if the backup or the file at `path` is open as a store;
   ///   `.diskFull`, `.accessDenied`, `.ioFailure`; what `progress` throws.
@@ -79,6 +80,7 @@ struct Restoration {
     // A file that is clearly not a store is refused before a byte is copied.
     _ = try FileCheck.header(source)
     try checkNotInUse()
+    try checkNeedsNoLog(source)
     if try location.occupant() != nil {
       guard replacing else { throw location.exists }
       if let open = try Self.openTarget(location) {
@@ -199,5 +201,16 @@ struct Restoration {
       if error.code == EBUSY { throw source.busy }
       throw error.larchError(path: backup)
     }
+  }
+
+  /// A store whose program was killed is whole only together with its log.
+  private func checkNeedsNoLog(_ source: PageFile) throws {
+    guard let pair = try MetaPage.readPair(source),
+      pair.first.isMarked || pair.second?.isMarked == true
+    else { return }
+    throw LarchError(
+      .unsuitableFile,
+      "The backup is a copy of a store whose program was killed, and its log has the newest commits; open and close the copy beside its log, then restore it."
+    ) { $0.path = backup }
   }
 }

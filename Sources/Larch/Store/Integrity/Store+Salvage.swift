@@ -30,7 +30,8 @@ public struct SalvageReport: Sendable {
   public internal(set) var collections: [CollectionReport] = []
   /// The lists of ids, sorted by name.
   public internal(set) var lists: [Lists] = []
-  /// The places in the file that could not be read: page and reason.
+  /// The places in the file that could not be read, page and reason; and whether a log of a killed program
+  /// may have newer commits, which are not copied.
   public internal(set) var damage: [String] = []
 
   /// The number of copied records.
@@ -104,6 +105,9 @@ private final class StoreSalvage {
         .notAStore,
         "The catalog of the store cannot be read, and without it no record can; restore a backup."
       ) { $0.path = path }
+    }
+    if source.states.contains(where: \.isMarked) {
+      report.damage.append("the log: commits that only it has are not copied")
     }
     knownShapes.loader = { id in
       try shapes[id].map { try $0.withUnsafeBytes { try Shape(id: id, decoding: $0) } }
