@@ -126,7 +126,7 @@ private struct Proof {
     ]
     return damage == nil && kinds.isSubset(of: derived)
       ? "; `larch rebuild` builds indexes and links again"
-      : "; restore a backup, or copy the readable records with `Store.salvage`"
+      : "; restore a backup, or copy the readable records with `larch salvage`"
   }
 
   var json: JSON {

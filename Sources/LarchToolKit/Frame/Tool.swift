@@ -13,6 +13,7 @@ package enum Tool {
     StatsCommand.self,
     VerifyCommand.self,
     RebuildCommand.self,
+    SalvageCommand.self,
     BackupCommand.self,
     CompactCommand.self,
     ExportCommand.self,

@@ -22,9 +22,9 @@ struct HostileTests {
     }
   }
 
-  /// The commands that take a store.
+  /// The commands that take a store, but for the one that takes a damaged one.
   static let commands = Tool.commands.filter { $0.operands.first?.name == "STORE" }
-    .map { $0.name }
+    .map { $0.name }.filter { $0 != SalvageCommand.name }
 
   enum File: String, CaseIterable {
     case missing, directory, text, empty, truncated, header, otherFormat, otherOrder, noise, script
@@ -184,8 +184,9 @@ struct HostileTests {
     kind.apply(
       to: &bytes, pageSize: Int(sysconf(Int32(_SC_PAGESIZE))), using: &generator)
     try Data(bytes).write(to: URL(fileURLWithPath: fixture.path))
-    for command in ["info", "schema", "dump", "stats", "verify"] {
-      let result = try Program.run([command, fixture.path])
+    for command in ["info", "schema", "dump", "stats", "verify", "salvage"] {
+      let rest = command == "salvage" ? [fixture.directory.path + "/saved.larch"] : []
+      let result = try Program.run([command, fixture.path] + rest)
       #expect([0, 1, 2].contains(result.code), "\(command), \(kind), \(seed): \(result)")
       #expect(result.code != 2 || result.errors.filter { $0 == "\n" }.count == 1)
       #expect([UInt8](try fixture.bytes) == bytes)
