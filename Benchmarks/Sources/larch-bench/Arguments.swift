@@ -26,6 +26,8 @@ struct Arguments {
       --commits        durable commits of one record for a while, by 1, 8 and 64 writers, with the
                        longest and with all that they cause later
       --seconds N      how long each peer commits (10)
+      --recovery       what a kill leaves after 1,000, 10,000 and 100,000 logged commits of one record,
+                       and how long the next opening takes
       --ambient        measure calls that name no store, rules, times and hooks
       --text           measure the index of words beside FTS5 of SQLite, on texts of 32 words and on
                        a tenth as many (at most 10000) of 2000; --only F3,F7, --size, --rounds, --cpu
@@ -52,6 +54,9 @@ struct Arguments {
   var coding = false
   var ambient = false
   var commits = false
+  var recovery = false
+  /// What `--recovery` starts: the number of commits after which this process kills itself.
+  var killedAfter: Int?
   var seconds = 10
   var live = false
   var text = false
@@ -72,6 +77,7 @@ struct Arguments {
       case "--coding": coding = true
       case "--ambient": ambient = true
       case "--commits": commits = true
+      case "--recovery": recovery = true
       case "--live": live = true
       case "--text": text = true
       case "--list": list = true
@@ -95,7 +101,7 @@ struct Arguments {
 
   private static let withValue: Set<String> = [
     "--size", "--sizes", "--rounds", "--repeat", "--seed", "--json", "--charts", "--table",
-    "--from", "--dir", "--seconds", "--profile", "--peer", "--only", "--peers",
+    "--from", "--dir", "--seconds", "--killed-after", "--profile", "--peer", "--only", "--peers",
   ]
 
   private mutating func take(_ option: String, _ value: String) throws {
@@ -115,6 +121,7 @@ struct Arguments {
     case "--table": tables.append(value)
     case "--from": from.append(value)
     case "--dir": directory = value
+    case "--killed-after": killedAfter = try Arguments.positive(option, value)
     case "--profile": profile = value
     case "--peer": profilePeer = value
     case "--only": only = Set(try Arguments.list(option, value))

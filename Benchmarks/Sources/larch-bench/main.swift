@@ -23,6 +23,10 @@ do {
     try AmbientBenchmark.run()
   } else if arguments.commits {
     try CommitBenchmark.run(arguments)
+  } else if let count = arguments.killedAfter {
+    try RecoveryBenchmark.commitAndDie(count, at: arguments.directory)
+  } else if arguments.recovery {
+    try RecoveryBenchmark.run(arguments)
   } else if arguments.live {
     try LiveBenchmark.run(arguments.only)
   } else if arguments.text {

@@ -295,6 +295,17 @@ extension Query {
   }
 }
 
+extension RecordReading {
+  /// Not available: groups of which nothing is chosen.
+  @available(
+    *, unavailable,
+    message:
+      "say what is wanted of each group, as in `grouped(by: \\.city).select(.count)`; for its records, use `sectioned(by:)`"
+  )
+  @_disfavoredOverload
+  public func fetch<R: Record, Key>(_ groups: Grouping<R, Key>) throws -> [(Key, [R])] { [] }
+}
+
 /// A field by which records are grouped.
 struct GroupField<R: Record, Value: IndexKey & Sendable>: Sendable {
   let keyPath: any KeyPath<R, Value> & Sendable

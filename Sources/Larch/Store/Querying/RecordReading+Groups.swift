@@ -78,15 +78,6 @@ extension RecordReading {
 }
 
 extension RecordReading {
-  /// Not available: groups of which nothing is chosen.
-  @available(
-    *, unavailable,
-    message:
-      "say what is wanted of each group, as in `grouped(by: \\.city).select(.count)`; for its records, use `sectioned(by:)`"
-  )
-  @_disfavoredOverload
-  public func fetch<R: Record, Key>(_ groups: Grouping<R, Key>) throws -> [(Key, [R])] { [] }
-
   /// Not available: a field of a related record.
   @available(
     *, unavailable,
