@@ -112,6 +112,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
     guard pointee.mode == .record, let plan = pointee.plan else {
       return pointee.state.pointee.noEntries
     }
+    let byte = pointee.entries == pointee.state.pointee.noEntries ? -1 : byte
     guard let slot = plan.pointee.owner.slot(of: name) else {
       if byte >= 0 { pointee.entries[byte].kind = FieldPlace.missing }
       return pointee.state.pointee.noEntries
@@ -297,9 +298,14 @@ extension UnsafeMutablePointer<DecodeFrame> {
   @inline(__always)
   private func beginRecord(_ plan: UnsafeMutablePointer<DecodePlan.Hot>) throws {
     guard pointee.count >= plan.pointee.slotsEnd else { throw ByteReader.damaged("length") }
+    let noEntries = pointee.state.pointee.noEntries
+    // Containers of several key types may be read alternately, and the byte of a key stands for another
+    // field in each: then fields are found by name.
+    let isMixed =
+      pointee.mode == .record && (pointee.plan != plan || pointee.entries == noEntries)
     pointee.mode = .record
     pointee.plan = plan
-    pointee.entries = plan.pointee.entries
+    pointee.entries = isMixed ? noEntries : plan.pointee.entries
   }
 
   @inline(never)

@@ -349,7 +349,8 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
     // A caller that requests an optional accepts nil.
     if found.isNil, !(type is any ExpressibleByNilLiteral.Type) {
       found = try frame.findValue(frame.name(of: key))
-      if found.isNil { throw frame.missing(found, type, key) }
+      // A type may write itself as nil.
+      if found.isNil, found.state != .null { throw frame.missing(found, type, key) }
     }
     return try frame.value(type, found: found, key)
   }

@@ -17,6 +17,7 @@ extension EncodeFramePointer {
     }
     guard node.isPlain, !coder.writesMaps else {
       node.isPlain = false
+      keepNils(of: T.self, in: node)
       if !coder.writesMaps { plan.pointee.owner.needsTree() }
       return node
     }
@@ -31,13 +32,25 @@ extension EncodeFramePointer {
       return (name: name, kind: kind)
     }
     node.version = try plan.pointee.owner.learn(seen, keyType: node.keyType, shapes: coder.shapes)
-    if node.version == nil { node.isPlain = false }
+    if node.version == nil {
+      node.isPlain = false
+      keepNils(of: T.self, in: node)
+    }
     if node.hasSeveralKeyTypes {
       plan.pointee.owner.needsTree()
     } else if known != nil, known == node.version {
       plan.pointee.owner.missed()
     }
     return node
+  }
+
+  /// A map leaves out what is nil. Where a default is declared, it would be read for the nil.
+  private func keepNils<T>(of type: T.Type, in node: TreeNode) {
+    for (name, child) in zip(node.names, node.children)
+    where child.isAbsent && coder.defaultValue(of: name, in: ObjectIdentifier(type)) != nil {
+      child.isAbsent = false
+      child.content = .null
+    }
   }
 
   /// A value in a tree: as bytes if the fast path can write it, otherwise as a tree again.

@@ -219,6 +219,10 @@ extension MemberwiseProgram {
         return false
       }
     case .coded, .fixedCoded, .optionalCoded, .optionalFixedCoded:
+      // An optional of a type that wrote itself as nil: Codable decides what that is.
+      if details[number].kind == .tagged, details[number].optional != nil, bytes.count == 1 {
+        return false
+      }
       guard readCoded(details[number], bytes, into: place) else { return false }
     default: return false
     }
