@@ -2,9 +2,9 @@
 final class PointIndexes {
   /// What is known of a key path to a value of a field.
   final class Entry {
-    /// Retained, so that its address is not reused.
+    // Both are retained, so that their addresses are not reused.
     fileprivate let keyPath: AnyKeyPath
-    fileprivate let collection: ObjectIdentifier
+    fileprivate let collection: CollectionHandle
     /// The index over this field alone with unchanged values as keys; nil if there is none.
     let index: IndexHandle?
     /// Writes the keys: a `KeyCoding` of the values of the key path.
@@ -17,7 +17,7 @@ final class PointIndexes {
       _ coding: _Witness, _ textForm: TextForm
     ) {
       self.keyPath = keyPath
-      self.collection = ObjectIdentifier(collection)
+      self.collection = collection
       self.index = index
       self.coding = coding
       self.textForm = textForm
@@ -41,7 +41,7 @@ final class PointIndexes {
   func entry<R: Record, Value: IndexKey>(
     of keyPath: KeyPath<R, Value>, in collection: CollectionHandle
   ) -> Entry {
-    if let last, last.keyPath === keyPath, last.collection == ObjectIdentifier(collection) {
+    if let last, last.keyPath === keyPath, last.collection === collection {
       return last
     }
     return lookUp(keyPath, collection)
@@ -71,7 +71,7 @@ final class PointIndexes {
     _ keyPath: KeyPath<R, Value>, _ collection: CollectionHandle
   ) -> Entry {
     let identity = ObjectIdentifier(keyPath)
-    if let found = known[identity], found.collection == ObjectIdentifier(collection) {
+    if let found = known[identity], found.collection === collection {
       last = found
       return found
     }

@@ -112,6 +112,7 @@ package final class TransactionContext: ReaderAttachment {
   func adopt(_ catalog: Catalog) {
     self.catalog = catalog
     plans = nil
+    readPaths = [:]
     spareRecords = nil
     observers = nil
     lastType = nil

@@ -148,6 +148,40 @@ struct RewriteTests {
     }
   }
 
+  @Test(
+    "A reference to a removed record undoes the migration also if a later record ended the rewrite")
+  func referencesAfterAnError() throws {
+    struct Stop: Error {}
+    try withScratchPath { path throws in
+      let types: [any Record.Type] = [V3.Person.self, V3.Company.self, V3.Project.self]
+      func open(_ migrations: [Migration]) throws -> Store {
+        try Store(
+          path: path, types: types, options: .quick.with { $0.migrations = migrations },
+          isTemporary: false)
+      }
+      let store = try open([])
+      try store.saveAll([V3.Company(name: "a"), V3.Company(name: "b")])
+      try store.saveAll([V3.Person(first: "p", last: "x", months: 1, companyID: 1)])
+      store.close()
+      let error = caught {
+        try open([
+          Migration("half") { tx throws in
+            do {
+              try tx.rewrite(V3.Company.self, from: V3.Company.self) { company -> V3.Company? in
+                if company.name == "b" { throw Stop() }
+                return nil
+              }
+            } catch is Stop {}
+          }
+        ]).close()
+      }
+      #expect((error?.underlying as? LarchError)?.code == .danglingReference)
+      let again = try open([])
+      defer { again.close() }
+      #expect(try again.count(V3.Company.all) == 2)
+    }
+  }
+
   @Test("A reference to a removed record undoes the migration")
   func references() throws {
     try withScratchPath { path throws in

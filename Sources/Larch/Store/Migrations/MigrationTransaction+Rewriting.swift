@@ -169,6 +169,8 @@ extension MigrationTransaction {
           if new != item.record { try put(new, item.id, stored, records) }
         } else {
           try remove(item.id, stored, records)
+          // At once: the closure may throw for a later record, and the migration may go on.
+          shrunk.insert(name)
           dropped = item.id
         }
       }
@@ -176,10 +178,7 @@ extension MigrationTransaction {
       done += batch.count
       report(name, Swift.min(done, total), total)
     }
-    if let dropped {
-      shrunk.insert(name)
-      try noteHighest(dropped, stored, records)
-    }
+    if let dropped { try noteHighest(dropped, stored, records) }
   }
 
   private func put(

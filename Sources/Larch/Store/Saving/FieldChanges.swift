@@ -1,8 +1,9 @@
 /// Finds the fields with rules that a save changes, by comparing the bytes before and after it.
 final class FieldChanges {
-  /// The paths by collection. A path remembers where its field is in the bytes.
-  private var known: [ObjectIdentifier: [FieldPath]] = [:]
-  private var last: (owner: ObjectIdentifier, paths: [FieldPath])?
+  /// The paths by collection, which is retained, so that its address is not reused. A path remembers
+  /// where its field is in the bytes.
+  private var known: [ObjectIdentifier: (owner: CollectionHandle, paths: [FieldPath])] = [:]
+  private var last: (owner: CollectionHandle, paths: [FieldPath])?
   private let coder: RecordCoder
   /// Whether the last call of `fields` encoded a record, so that the bytes passed to it are no
   /// longer valid.
@@ -67,11 +68,11 @@ final class FieldChanges {
   private func paths(
     of program: ValidationProgram, _ collection: CollectionHandle
   ) -> [FieldPath] {
-    let owner = ObjectIdentifier(collection)
-    if let last, last.owner == owner { return last.paths }
-    let paths = known[owner] ?? program.fields.map { FieldPath($0.path) }
-    known[owner] = paths
-    last = (owner, paths)
-    return paths
+    if let last, last.owner === collection { return last.paths }
+    let id = ObjectIdentifier(collection)
+    let found = known[id] ?? (collection, program.fields.map { FieldPath($0.path) })
+    known[id] = found
+    last = found
+    return found.paths
   }
 }

@@ -148,7 +148,10 @@ final class WriteContext {
     ids.undoSavepoint()
     maintainer.references.rewind(to: savepoint.references)
     newlyWritten = savepoint.newlyWritten
-    context.current?.abortChild()
+    // If the child could not be committed, it is gone, and its parent is the current one again.
+    if let child = context.current, child.pointer != savepoint.transaction.pointer {
+      child.abortChild()
+    }
     context.current = savepoint.transaction
     storedShapeCount = savepoint.shapeCount
     context.shapes.truncate(to: savepoint.shapeCount)
