@@ -42,12 +42,12 @@ package final class MemoryServer: @unchecked Sendable {
   /// The calls that were made, without `wait`.
   private var counted = 0
   private var isDown = false
-  /// Seconds that a client waits for its turn at least.
-  package var turnDelay: Double {
-    get { changed.withLock { delay } }
-    set { changed.withLock { delay = newValue } }
+  /// Called when a client has its turn, before it gets what came between.
+  package var atTurn: (@Sendable () -> Void)? {
+    get { changed.withLock { turnHook } }
+    set { changed.withLock { turnHook = newValue } }
   }
-  private var delay = 0.0
+  private var turnHook: (@Sendable () -> Void)?
   /// Seconds that a whole state takes to arrive at least.
   package var stateDelay: Double {
     get { changed.withLock { slowness } }
@@ -235,7 +235,7 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
       }
       server.turn = ObjectIdentifier(self)
     }
-    if server.turnDelay > 0 { Thread.sleep(forTimeInterval: server.turnDelay) }
+    server.atTurn?()
     do { return try tail(after: place, limit: limit) } catch {
       // The connection is lost, and the turn with it.
       endTurn()
