@@ -82,8 +82,9 @@ struct AssociationEnd: Sendable {
 
 /// A reference whose new values a save must check.
 final class SavedReference: Sendable {
-  /// The place of its index among those of the collection.
-  let number: Int
+  /// The place of its index among those of the collection; nil in a migration, if the index will be
+  /// built after it.
+  let number: Int?
   let key: String
   let schema: ReferenceSchema
   /// Whether it must not dangle.
@@ -92,8 +93,11 @@ final class SavedReference: Sendable {
   let target: LMDBDatabase
   let targetStored: StoredCollection
 
+  /// The bit of its index, by the place of this; 0 without one.
+  var indexBit: UInt64 { number.map { 1 << UInt64($0) } ?? 0 }
+
   init(
-    number: Int, key: String, schema: ReferenceSchema, isEnforced: Bool, target: LMDBDatabase,
+    number: Int?, key: String, schema: ReferenceSchema, isEnforced: Bool, target: LMDBDatabase,
     targetStored: StoredCollection
   ) {
     self.number = number

@@ -41,6 +41,8 @@ package final class CollectionHandle: Sendable {
   let references: [SavedReference]
   /// The indexes of these references, by bit and by their place in `indexes`.
   let referenceIndexes: UInt64
+  /// Whether one of these references has no index yet.
+  let hasUnindexedReferences: Bool
   /// The place among the collections of the catalog.
   let place: Int
   /// The declarations that opened the file, to be noted with the next record: see `FieldHistory`.
@@ -55,7 +57,8 @@ package final class CollectionHandle: Sendable {
   ) {
     self.unwrittenForms = unwrittenForms
     self.references = references
-    referenceIndexes = references.reduce(0) { $0 | 1 << UInt64($1.number) }
+    referenceIndexes = references.reduce(0) { $0 | $1.indexBit }
+    hasUnindexedReferences = references.contains { $0.number == nil }
     self.place = place
     self.reading = reading
     self.stored = stored

@@ -236,7 +236,8 @@ package struct CatalogLoader {
           stored: entry, schema: schema,
           records: try existing(CatalogStorage.recordsName(entry.id), in: transaction),
           indexes: indexes, searches: searches,
-          references: try references(of: schema, indexes, stored, in: transaction),
+          references: try references(
+            of: schema, indexes, stored, isComplete: isComplete, in: transaction),
           place: collections.count,
           unwrittenForms: try unwrittenForms(of: schema, entry, storage, in: transaction),
           reading: FieldReading(
@@ -251,16 +252,19 @@ package struct CatalogLoader {
   }
 
   /// The references of records of a type, with the target records.
+  ///
+  /// - Parameter isComplete: whether indexes may be missing since they are incomplete.
   private func references(
     of schema: CollectionSchema, _ indexes: [IndexHandle], _ stored: [StoredCollection],
-    in transaction: LMDBTransaction
+    isComplete: Bool, in transaction: LMDBTransaction
   ) throws -> [SavedReference] {
     try associations.compactMap { association in
       guard case .reference(let reference) = association.kind,
         association.first.collection == schema.name,
-        let target = stored.first(where: { $0.name == association.second.collection }),
-        let number = indexes.firstIndex(where: { $0.position == reference.index })
+        let target = stored.first(where: { $0.name == association.second.collection })
       else { return nil }
+      let number = indexes.firstIndex { $0.position == reference.index }
+      guard number != nil || isComplete else { return nil }
       return SavedReference(
         number: number, key: association.key, schema: reference,
         isEnforced: association.isEnforced,

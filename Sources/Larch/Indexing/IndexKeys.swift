@@ -181,7 +181,7 @@ struct IndexKeys: ~Copyable {
       try collectDecoded(undecided, of: record, in: collection, with: coder, into: &list)
     } catch let error as LarchError where error.code == .decodingFailed {
       isUndecodable = true
-      for reference in collection.references where undecided & 1 << UInt64(reference.number) != 0 {
+      for reference in collection.references where undecided & reference.indexBit != 0 {
         try collectReference(reference, of: record, in: collection, coder.shapes, into: &list)
       }
       if undecided != 0 { throw error }
@@ -193,7 +193,9 @@ struct IndexKeys: ~Copyable {
     _ reference: SavedReference, of record: UnsafeRawBufferPointer,
     in collection: CollectionHandle, _ shapes: ShapeTable, into list: inout EntryList
   ) throws {
-    guard let stored = reference.schema.declaration.stored(collection.reading) else { return }
+    guard let number = reference.number,
+      let stored = reference.schema.declaration.stored(collection.reading)
+    else { return }
     var ids: [[UInt8]] = []
     var id = KeyWriter()
     guard try stored.forEachID(in: record, shapes, &id, { ids.append([UInt8]($0)) }) else { return }
@@ -202,14 +204,14 @@ struct IndexKeys: ~Copyable {
       guard id.withUnsafeBytes({ reference.schema.form.writeKey(of: $0, to: &writer) }) else {
         return
       }
-      IndexKeys.insert(writer, index: reference.number, isWhole: isWhole, into: &list)
+      IndexKeys.insert(writer, index: number, isWhole: isWhole, into: &list)
     }
     if ids.isEmpty, !reference.schema.declaration.isList {
       writer.clear()
       writer.appendNil()
-      IndexKeys.insert(writer, index: reference.number, isWhole: isWhole, into: &list)
+      IndexKeys.insert(writer, index: number, isWhole: isWhole, into: &list)
     }
-    undecided &= ~(1 << UInt64(reference.number))
+    undecided &= ~reference.indexBit
   }
 
   private mutating func collectDecoded(

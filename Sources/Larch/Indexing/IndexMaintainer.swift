@@ -47,12 +47,17 @@ package final class IndexMaintainer {
   ) throws {
     let isWatched = context.current?.isWatched == true
     let hasWords = !collection.searches.isEmpty
-    if collection.indexes.isEmpty, !isWatched, !hasWords { return try write() }
+    if collection.indexes.isEmpty, collection.references.isEmpty, !isWatched, !hasWords {
+      return try write()
+    }
     context.isTakingIn = true
     defer { context.isTakingIn = false }
     old.removeAll()
     new.removeAll()
     if hasWords { try searches.take(id, before: before, after: after, in: collection) }
+    if collection.hasUnindexedReferences, let after {
+      try references.checkUnindexed(id: id, after: after, in: collection)
+    }
     if collection.indexes.isEmpty {
       if isWatched { announce(id, in: collection) }
       defer { if isWatched { endAnnouncement() } }

@@ -62,7 +62,7 @@ package final class PendingRecords {
   @inline(never)
   private func begin() {
     // Whoever observes the store learns of each write as it happens.
-    guard let collection, collection.stored.idKind != .assigned, collection.referenceIndexes == 0,
+    guard let collection, collection.stored.idKind != .assigned, collection.references.isEmpty,
       context.current?.isObserved == false
     else {
       inserts = 0

@@ -54,11 +54,22 @@ package final class ReferenceCheck {
     }
   }
 
+  /// Looks up all references of a record whose index a migration has not built.
+  func checkUnindexed(
+    id: UnsafeRawBufferPointer, after: UnsafeRawBufferPointer, in collection: CollectionHandle
+  ) throws {
+    for reference in collection.references where reference.number == nil {
+      guard try missing(after, reference, collection) != nil else { continue }
+      waiting.append(Waiting(collection: collection, reference: reference, id: [UInt8](id)))
+    }
+  }
+
   /// Checks that ids of a custom type are indexed by their own bytes: lists are found by these.
   private func proveKeys(
     of reference: SavedReference, _ id: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer,
     _ new: borrowing EntryList, _ collection: CollectionHandle
   ) throws {
+    guard let number = reference.number else { return }
     var keys: [[UInt8]] = []
     var key = KeyWriter()
     try collection.schema.referencedIDs(
@@ -68,7 +79,7 @@ package final class ReferenceCheck {
         reference.schema.form.writeKey(of: target, to: &key) ? [UInt8](key.bytes) : [])
     }
     for key in keys
-    where !key.withUnsafeBytes({ new.contains(index: reference.number, key: $0) }) {
+    where !key.withUnsafeBytes({ new.contains(index: number, key: $0) }) {
       throw LarchError(
         .fieldMismatch,
         "The `indexValue` of an id type differs from the stored value of the id; use the default `indexValue`, which is that of the raw value."
@@ -136,13 +147,24 @@ package final class ReferenceCheck {
   /// The number of waiting checks, for returning to it with a savepoint.
   var mark: (records: Int, links: Int) { (waiting.count, waitingLinks.count) }
 
-  /// The references that still dangle, with their places among the waiting ones.
+  /// The references that still dangle, with their places among the waiting ones. If a record was
+  /// saved several times, only the last counts: its reference is the one that is stored.
   func unresolved(
     from start: Int
   ) throws -> [(place: Int, target: UInt32, error: LarchError)] {
     let transaction = try context.transaction()
-    var found: [(place: Int, target: UInt32, error: LarchError)] = []
+    var last: [[UInt8]: [(reference: SavedReference, place: Int)]] = [:]
     for (place, item) in waiting.enumerated().dropFirst(start) {
+      let known = last[item.id]?.firstIndex { $0.reference === item.reference }
+      if let known {
+        last[item.id]?[known].place = place
+      } else {
+        last[item.id, default: []].append((item.reference, place))
+      }
+    }
+    var found: [(place: Int, target: UInt32, error: LarchError)] = []
+    for (place, item) in waiting.enumerated().dropFirst(start)
+    where last[item.id]?.contains(where: { $0.place == place }) == true {
       try item.id.withUnsafeBytes { id in
         guard let stored = try item.collection.records.get(id, in: transaction) else { return }
         let record = try RecordEnvelope.open(stored, id: id, in: item.collection)
