@@ -1,3 +1,11 @@
+/// The elements of an import that wait until all others are imported.
+struct DeferredElements {
+  var places: [ElementPlace] = []
+  /// Where the first of them begins, by the bytes by which it is matched. Later elements that match
+  /// the same record wait too, since the last one in the text counts.
+  var starts: [[UInt8]: Int] = [:]
+}
+
 /// A batch of elements that are imported together, as far as they are valid.
 final class ImportBatch<R: Record> {
   /// How many times a batch is tried without the elements whose references are dangling. Each time,
@@ -8,25 +16,25 @@ final class ImportBatch<R: Record> {
   private let elements: [ReadElement<R>]
   /// Whether each batch is a transaction of its own, at whose end no reference may dangle.
   private let isWhole: Bool
-  /// Whether elements may wait for later ones.
-  private let defers: Bool
-
   /// The results of the elements that did not wait.
   private(set) var outcome = ImportReport()
-  /// Elements whose references to their own type were dangling.
-  private(set) var deferred: [ElementPlace] = []
+  /// The elements that wait for later ones, with those of earlier batches: their references to
+  /// their own type were dangling. Nil if none may wait.
+  private(set) var deferred: DeferredElements?
 
   init(
-    _ importer: RecordImporter<R>, _ elements: [ReadElement<R>], isWhole: Bool, defers: Bool
+    _ importer: RecordImporter<R>, _ elements: [ReadElement<R>], isWhole: Bool,
+    deferring deferred: DeferredElements?
   ) {
     self.importer = importer
     self.elements = elements
     self.isWhole = isWhole
-    self.defers = defers
+    self.deferred = deferred
   }
 
   func run(in writer: some RecordWriting) throws {
     var rest = elements
+    try holdBack(from: &rest, writer)
     for _ in 0..<ImportBatch.roundLimit {
       if rest.isEmpty { return }
       do {
@@ -34,26 +42,54 @@ final class ImportBatch<R: Record> {
         outcome.add(done, importer.request.options)
         return
       } catch let found as UnresolvedElements {
-        drop(found.elements)
-        let places = Set(found.elements.map(\.place))
-        rest.removeAll { places.contains($0.place) }
+        try writer._reading { tx in drop(found.elements, from: &rest, tx) }
+        try holdBack(from: &rest, writer)
       }
     }
     if rest.isEmpty { return }
-    if defers {
-      deferred += rest.map(\.place)
+    if deferred != nil {
+      try writer._reading { tx in for element in rest { wait(element, tx) } }
     } else {
       try runEach(rest, in: writer)
     }
   }
 
-  private func drop(_ elements: [UnresolvedElement]) {
-    for element in elements {
-      if defers, element.mayComeLater {
-        deferred.append(element.place)
+  private func drop(
+    _ unresolved: [UnresolvedElement], from rest: inout [ReadElement<R>], _ tx: ReadTransaction
+  ) {
+    var found: [ElementPlace: UnresolvedElement] = [:]
+    for element in unresolved { found[element.place] = element }
+    rest.removeAll { element in
+      guard let unresolved = found[element.place] else { return false }
+      if deferred != nil, unresolved.mayComeLater {
+        wait(element, tx)
       } else {
         outcome.add(
-          ImportFailure(element.place, element.error), importer.request.options)
+          ImportFailure(element.place, unresolved.error), importer.request.options)
+      }
+      return true
+    }
+  }
+
+  private func wait(_ element: ReadElement<R>, _ tx: ReadTransaction) {
+    deferred?.places.append(element.place)
+    guard let key = importer.key(of: element, tx) else { return }
+    let known = deferred?.starts[key] ?? .max
+    deferred?.starts[key] = min(known, element.place.offset)
+  }
+
+  /// Defers the elements that match the record of a deferred one before them.
+  private func holdBack(
+    from rest: inout [ReadElement<R>], _ writer: some RecordWriting
+  ) throws {
+    guard let starts = deferred?.starts, !starts.isEmpty else { return }
+    try writer._reading { tx in
+      rest.removeAll { element in
+        guard let key = importer.key(of: element, tx), let start = starts[key],
+          start < element.place.offset
+        else { return false }
+        deferred?.places.append(element.place)
+        return true
       }
     }
   }
@@ -87,38 +123,75 @@ final class ImportBatch<R: Record> {
 
   /// Saves each element alone, as long as that makes others possible.
   private func runEach(_ elements: [ReadElement<R>], in writer: some RecordWriting) throws {
-    let (done, failures) = try writer._writing { tx in
-      var done = ImportReport()
-      var rest = elements
-      var failures: [ImportFailure] = []
-      for _ in 0..<ImportBatch.roundLimit {
-        var failed: [ReadElement<R>] = []
-        failures = []
-        for element in rest {
-          do {
-            let saved = try tx.undoablePart {
-              var waiting = WaitingElements(tx)
-              var saved: RecordImporter<R>.Saved?
-              try waiting.note(element.place) { saved = try importer.save(element, in: tx) }
-              if let first = try waiting.unresolved(R.self).first { throw first.error }
-              return saved
+    outcome.add(
+      try writer._writing { tx in
+        var done = ImportReport()
+        var rest = groups(of: elements, tx)
+        var round = 0
+        while !rest.isEmpty {
+          let before = rest.map(\.count)
+          var failures: [Int: ImportFailure] = [:]
+          for place in rest.indices {
+            while failures[place] == nil, let element = rest[place].first {
+              failures[place] = try saveAlone(element, in: tx, &done)
+              if failures[place] == nil { rest[place].removeFirst() }
             }
-            if let saved { done.count(saved, element.place, importer.request.options) }
-          } catch {
-            if done.omit(element.place, error, importer.request.options) { continue }
-            guard importer.isOfElement(error, tx) else { throw KeyedError.plain(error) }
-            failures.append(ImportFailure(element.place, error))
-            failed.append(element)
           }
+          round += 1
+          if rest.map(\.count) == before || round >= ImportBatch.roundLimit {
+            // The first of a group fails for good. Those behind it get their turn, and may be what
+            // others refer to.
+            let mayGoOn = round < ImportBatch.roundLimit && rest.contains { $0.count > 1 }
+            for (place, failure) in failures where !mayGoOn || rest[place].count > 1 {
+              done.add(failure, importer.request.options)
+              rest[place].removeFirst()
+            }
+          }
+          rest.removeAll(where: \.isEmpty)
+          // In the opposite order: chains may lead in either direction.
+          rest.reverse()
         }
-        if failed.count == rest.count || failed.isEmpty { break }
-        // In the opposite order: chains may lead in either direction.
-        rest = failed.reversed()
+        return done
+      }, importer.request.options)
+  }
+
+  /// The elements that match one record, in their order: each group holds those of one record.
+  private func groups(
+    of elements: [ReadElement<R>], _ tx: ReadTransaction
+  ) -> [ArraySlice<ReadElement<R>>] {
+    var groups: [ArraySlice<ReadElement<R>>] = []
+    var places: [[UInt8]: Int] = [:]
+    for element in elements {
+      let key = importer.key(of: element, tx)
+      if let key, let place = places[key] {
+        groups[place].append(element)
+      } else {
+        if let key { places[key] = groups.count }
+        groups.append([element])
       }
-      return (done, failures)
     }
-    outcome.add(done, importer.request.options)
-    for failure in failures { outcome.add(failure, importer.request.options) }
+    return groups
+  }
+
+  /// Saves an element, or returns why it cannot be saved, with nothing changed.
+  private func saveAlone(
+    _ element: ReadElement<R>, in tx: WriteTransaction, _ done: inout ImportReport
+  ) throws -> ImportFailure? {
+    do {
+      let saved = try tx.undoablePart {
+        var waiting = WaitingElements(tx)
+        var saved: RecordImporter<R>.Saved?
+        try waiting.note(element.place) { saved = try importer.save(element, in: tx) }
+        if let first = try waiting.unresolved(R.self).first { throw first.error }
+        return saved
+      }
+      if let saved { done.count(saved, element.place, importer.request.options) }
+      return nil
+    } catch {
+      if done.omit(element.place, error, importer.request.options) { return nil }
+      guard importer.isOfElement(error, tx) else { throw KeyedError.plain(error) }
+      return ImportFailure(element.place, error)
+    }
   }
 }
 

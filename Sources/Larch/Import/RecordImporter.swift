@@ -113,7 +113,7 @@ final class RecordImporter<R: Record> {
   /// Imports all valid elements, one batch at a time.
   func importBatches(in writer: some RecordWriting, isWhole: Bool) throws -> ImportReport {
     try writer._reading { tx in try begin(tx) }
-    var later: [ElementPlace] = []
+    var later = DeferredElements()
     var elements: [ReadElement<R>] = []
     func skip(_ failure: ImportFailure) -> Bool {
       report.add(failure, request.options)
@@ -121,17 +121,18 @@ final class RecordImporter<R: Record> {
     }
     while try read(into: &elements, skip) {
       if request.isCancelled() { throw CancellationError() }
-      let batch = ImportBatch(self, elements, isWhole: isWhole, defers: true)
+      let batch = ImportBatch(self, elements, isWhole: isWhole, deferring: later)
       try batch.run(in: writer)
       report.add(batch.outcome, request.options)
-      later += batch.deferred
+      if let deferred = batch.deferred { later = deferred }
       tellProgress()
     }
-    if !later.isEmpty {
+    if !later.places.isEmpty {
       if request.isCancelled() { throw CancellationError() }
       // They may wait for each other, so they are imported together.
-      let rest = later.map { ReadElement<R>(place: $0, content: .unread) }
-      let batch = ImportBatch(self, rest, isWhole: isWhole, defers: false)
+      let rest = later.places.sorted { $0.offset < $1.offset }
+        .map { ReadElement<R>(place: $0, content: .unread) }
+      let batch = ImportBatch(self, rest, isWhole: isWhole, deferring: nil)
       try batch.run(in: writer)
       report.add(batch.outcome, request.options)
       tellProgress()
@@ -279,15 +280,37 @@ final class RecordImporter<R: Record> {
         preconditionFailure("No element is around this one.")
       }
       return Saved(change: change, tally: tally)
-    case .unread:
-      let size = element.place.count
-      let bytes = try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-        count = try source.read(
-          at: element.place.offset, into: UnsafeMutableRawBufferPointer(buffer))
-      }
-      return try save(
-        try bytes.withUnsafeBytes { try self.element(at: element.place, $0) }, in: tx)
+    case .unread: return try save(try read(again: element), in: tx)
     }
+  }
+
+  private func read(again element: ReadElement<R>) throws -> ReadElement<R> {
+    let size = element.place.count
+    let bytes = try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      count = try source.read(
+        at: element.place.offset, into: UnsafeMutableRawBufferPointer(buffer))
+    }
+    return try bytes.withUnsafeBytes { try self.element(at: element.place, $0) }
+  }
+
+  /// The bytes by which an element is matched; nil if it matches nothing, or cannot be read, which
+  /// saving it tells.
+  func key(of element: ReadElement<R>, _ tx: ReadTransaction) -> [UInt8]? {
+    let matcher = request.matcher ?? .byID
+    do {
+      switch element.content {
+      case .record(let record): return try matcher.recordKey(record, tx)
+      case .bytes(let mapped):
+        return try mapped.withInput { try matcher.key(decoder, $0, tx) }
+      case .source(let bytes):
+        guard let plan else { return nil }
+        let read = try bytes.withUnsafeBytes { try plan.readByHooks($0)?.bytes } ?? bytes
+        var tally = MapTally()
+        return try read.withUnsafeBytes { try plan.mapped($0, &tally) }
+          .withInput { try matcher.key(decoder, $0, tx) }
+      case .unread: return key(of: try read(again: element), tx)
+      }
+    } catch { return nil }
   }
 
   private func keyed<T>(_ body: () throws -> T) throws -> T {

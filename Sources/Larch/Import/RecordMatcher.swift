@@ -11,7 +11,9 @@ struct RecordMatcher<R: Record> {
   let find: (R, ReadTransaction) throws -> R.ID?
   /// By the element, before it is made a record.
   let findElement: (ElementDecoder<R>, ElementInput, ReadTransaction) throws -> R.ID?
-  /// The bytes by which an element is matched; nil if it matches nothing.
+  /// The bytes by which a record is matched; nil if it matches nothing.
+  let recordKey: (R, ReadTransaction) throws -> [UInt8]?
+  /// The same for an element, before it is made a record.
   let key: (ElementDecoder<R>, ElementInput, ReadTransaction) throws -> [UInt8]?
   /// The path of the field in elements; nil for a computed one.
   let path: () -> [String]?
@@ -29,6 +31,9 @@ struct RecordMatcher<R: Record> {
         }
         return try tx.exists(R.self, id) ? id : nil
       },
+      recordKey: { record, tx in
+        record.id._isUnassigned ? nil : [UInt8](try tx.context.key(of: record.id))
+      },
       key: { decoder, element, tx in
         guard let id = try decoder.value(R.ID.self, at: [decoder.filling.idKey], of: element),
           !id._isUnassigned
@@ -45,6 +50,12 @@ struct RecordMatcher<R: Record> {
     let match = UniqueMatch(field)
     var path: [String]?
     if case .stored(let names, _) = FieldNaming.storedPath(of: field) { path = names }
+    func key(of value: Value, _ tx: ReadTransaction) throws -> [UInt8]? {
+      let point = tx.context.points.entry(of: field, in: try tx.context.collection(of: R.self))
+      tx.context.idWriter.clear()
+      point.write(value, to: &tx.context.idWriter)
+      return tx.context.idWriter.hasNil ? nil : [UInt8](tx.context.idWriter.bytes)
+    }
     return RecordMatcher(
       check: match.check,
       find: match.find,
@@ -58,15 +69,12 @@ struct RecordMatcher<R: Record> {
         guard let value = try decoder.value(Value.self, at: path, of: element) else { return nil }
         return try tx.matchedID(R.self, value, through: field)
       },
+      recordKey: { try key(of: $0[keyPath: field], $1) },
       key: { decoder, element, tx in
         guard let path, let value = try decoder.value(Value.self, at: path, of: element) else {
           return nil
         }
-        let point = tx.context.points.entry(
-          of: field, in: try tx.context.collection(of: R.self))
-        tx.context.idWriter.clear()
-        point.write(value, to: &tx.context.idWriter)
-        return tx.context.idWriter.hasNil ? nil : [UInt8](tx.context.idWriter.bytes)
+        return try key(of: value, tx)
       },
       path: { path })
   }

@@ -13,7 +13,8 @@ extension RecordWriting {
   /// ``ImportOptions/unknownKeys`` can refuse them.
   ///
   /// On a store, `.skip` makes each batch a transaction of its own, and `.stop` makes one of all
-  /// batches. Elements may refer to later elements of the text. In a transaction the import is a
+  /// batches. Elements may refer to later elements of the text. Of several elements with one id, the last
+  /// counts. In a transaction the import is a
   /// part of it; references are checked at its end, as for every save.
   ///
   /// - Parameters:
@@ -34,7 +35,7 @@ extension RecordWriting {
   ///   an element is read: `.invalidImportMap`; for its ``Linked`` lines `.unsuitableMatch`,
   ///   `.unsuitableAssociation`, `.unknownAssociation` and `.unknownCollection`.
   /// - Complexity: that of ``save(_:)`` for each element. It needs memory for a batch, and about 40
-  ///   bytes for each element that refers to a later one; with `.stop`, that of a transaction.
+  ///   bytes and a key for each element that refers to a later one; with `.stop`, that of a transaction.
   @available(
     *, noasync,
     message:

@@ -4,6 +4,19 @@ import Testing
 
 @testable import Larch
 
+private struct Member: Record {
+  var id = RecordID<Member>()
+  var name: String
+  var bossID: RecordID<Member>?
+  var rank: Int
+
+  static let boss = BelongsTo<Member, Member>(\.bossID)
+  static let schema = Schema<Member> {
+    Unique(\.name)
+    boss
+  }
+}
+
 @Suite("Imported records may refer to others of the same text")
 struct ReferenceImportTests {
   private func line(_ id: Int, parent: Int?, tree: Int? = nil) -> String {
@@ -65,6 +78,77 @@ struct ReferenceImportTests {
           Branch.self, from: .text(lines.joined()), onError: .skip, batchSize: 50)
         #expect(report.inserted == 200 && report.skipped == 200)
         #expect(try store.everything(Branch.self).map(\.id) == Array(1000..<1200))
+      }
+    }
+  }
+
+  @Test(
+    "Of elements with one id the last counts, also where an earlier one waited",
+    arguments: [1, 2, 3, 100])
+  func sameID(batchSize: Int) throws {
+    let text =
+      line(1, parent: 5) + line(2, parent: nil) + line(1, parent: nil) + line(5, parent: nil)
+    try Store.scratch(Branch.self, Tree.self) { store throws in
+      let report = try store.importJSON(
+        Branch.self, from: .text(text), onError: .skip, batchSize: batchSize)
+      #expect(report.skipped == 0)
+      #expect(try store.find(Branch.self, 1)?.parentID == .some(nil))
+    }
+  }
+
+  @Test("Of linked elements with one unique value the last counts too")
+  func sameMatch() throws {
+    let text = """
+      {"name": "a", "bossID": 50, "rank": 1}
+      {"name": "b", "rank": 2}
+      {"name": "a", "rank": 3}
+      {"id": 50, "name": "c", "rank": 4}
+      """
+    let maps: [ImportMap<Member>?] = [
+      nil, ImportMap { WillImport { _ in } }, ImportMap { DidImport { _, _, _ in } },
+    ]
+    for map in maps {
+      for existing in [ImportExisting.replace, .merge] {
+        try Store.scratch(Member.self) { store throws in
+          _ = try store.importJSON(
+            Member.self, from: .text(text), map: map, matching: \.name, existing: existing,
+            onError: .skip, batchSize: 1)
+          #expect(try store.fetch(Member.where { $0.name == "a" }).map(\.rank) == [3])
+          #expect(try store.count(Member.all) == 3)
+        }
+      }
+    }
+  }
+
+  @Test("Random references and ids that come again: the last element whose chain is valid counts")
+  func randomTwice() throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var generator = SeededGenerator(seed: seed)
+    for _ in 0..<100 {
+      let ids = Int.random(in: 1...40, using: &generator)
+      var elements: [(id: Int, parent: Int?)] = []
+      for _ in 0..<Int.random(in: 1...60, using: &generator) {
+        let choice = Int.random(in: 0..<10, using: &generator)
+        let parent: Int? =
+          choice < 2 ? nil : choice == 2 ? 1000 : Int.random(in: 0..<ids, using: &generator)
+        elements.append((Int.random(in: 0..<ids, using: &generator), parent))
+      }
+      var good = elements
+      while true {
+        let known = Set(good.map(\.id))
+        let next = good.filter { $0.parent.map(known.contains) ?? true }
+        if next.count == good.count { break }
+        good = next
+      }
+      let wanted = Dictionary(good.map { ($0.id, $0.parent) }) { $1 }
+      let text = elements.map { line($0.id, parent: $0.parent) }.joined()
+      try Store.scratch(Branch.self, Tree.self) { store throws in
+        _ = try store.importJSON(
+          Branch.self, from: .text(text), onError: .skip,
+          batchSize: Int.random(in: 1...20, using: &generator))
+        let found = try store.everything(Branch.self).map { ($0.id, $0.parentID) }
+        #expect(
+          Dictionary(uniqueKeysWithValues: found) == wanted, "seed \(seed), \(elements)")
       }
     }
   }
