@@ -12,8 +12,20 @@ struct ReferenceChanges {
 
   private struct Change {
     let reference: ReferenceDeclaration
-    var added: Set<[UInt8]>
-    var removed: Set<[UInt8]>
+    var added: Set<[UInt8]> = []
+    var removed: Set<[UInt8]> = []
+    /// Whether a property with one id had none before.
+    var wasEmpty = false
+
+    /// Whether a record with these ids may have been read before the change.
+    ///
+    /// If a property with one id has one that it never had, the record is newer. Lists are refused
+    /// also where a newer copy was changed back.
+    func mayBeNewer(than ids: Set<[UInt8]>) -> Bool {
+      if added.isSubset(of: ids), removed.isDisjoint(with: ids) { return false }
+      if reference.isList { return true }
+      return ids.isEmpty ? wasEmpty : !removed.isDisjoint(with: ids)
+    }
   }
 
   private var changes: [Holder: [Change]] = [:]
@@ -28,16 +40,21 @@ struct ReferenceChanges {
     let removed = before.subtracting(after)
     if added.isEmpty, removed.isEmpty { return }
     var known = changes[holder] ?? []
-    let place = known.firstIndex {
-      $0.reference === reference || $0.reference.isSame(as: reference)
-    }
-    if let place {
+    let place =
+      known.firstIndex { $0.reference === reference || $0.reference.isSame(as: reference) }
+      ?? known.endIndex
+    if place == known.endIndex { known.append(Change(reference: reference)) }
+    if reference.isList {
       known[place].added.subtract(removed)
       known[place].added.formUnion(added)
       known[place].removed.subtract(added)
       known[place].removed.formUnion(removed)
     } else {
-      known.append(Change(reference: reference, added: added, removed: removed))
+      // It has one id, and all earlier ones count as removed.
+      known[place].removed.formUnion(known[place].added.union(before))
+      known[place].removed.subtract(after)
+      known[place].added = after
+      known[place].wasEmpty = !after.isEmpty && (known[place].wasEmpty || before.isEmpty)
     }
     changes[holder] = known
   }
@@ -49,9 +66,7 @@ struct ReferenceChanges {
   func missing<R: Record>(in record: R, _ holder: Holder) throws -> ReferenceDeclaration? {
     for change in changes[holder] ?? [] {
       guard let reference = change.reference as? TypedReference<R> else { continue }
-      let ids = try reference.idBytes(of: record)
-      if change.added.isSubset(of: ids), change.removed.isDisjoint(with: ids) { continue }
-      return reference
+      if change.mayBeNewer(than: try reference.idBytes(of: record)) { return reference }
     }
     return nil
   }
@@ -77,7 +92,7 @@ extension WriteTransaction {
     guard let reference = try referenceChanges.missing(in: record, holder) else { return }
     throw LarchError(
       .conflict,
-      "The record is out of date: `add`, `remove` or `replace` changed its references in this transaction. Fetch it again, or pass your copy to them, as in `add(_:to: &record, _:)`."
+      "The record is out of date: `add`, `remove` or `replace` changed its references in this transaction. Fetch it again, or pass your copy to them, as in `add(_:to: &record, _:)`; `remove` takes an `add` back."
     ) {
       $0.collection = collection.stored.name
       $0.id = holder.id.withUnsafeBytes { collection.stored.idKind.text(of: $0) }

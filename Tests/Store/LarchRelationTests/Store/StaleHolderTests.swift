@@ -158,6 +158,26 @@ struct StaleHolderTests {
     #expect(try store.count(users[0].related(User.reports)) == 1)
   }
 
+  /// Each id but the one of `add` was refused, as if the record had been read before.
+  @Test("A record that was read after a change of its one reference may get another")
+  func newer() throws {
+    let (store, users) = try StaleHolderTests.store()
+    let older = users[1]
+    try store.write { tx throws in
+      try tx.add(users[1].id, to: users[0].related(User.reports))
+      var fresh = try #require(try tx.find(User.self, users[1].id))
+      fresh.bossID = users[2].id
+      try tx.save(&fresh)
+      try tx.add(users[1].id, to: users[3].related(User.reports))
+      // Each of the ids that it had before.
+      for stale in [nil, users[0].id, users[2].id] {
+        var copy = older
+        copy.bossID = stale
+        #expect(caught { try tx.save(&copy) }?.code == .conflict, "\(String(describing: stale))")
+      }
+    }
+  }
+
   @Test("Changes that were undone, or made by a deletion or a rule, are not required")
   func forgotten() throws {
     struct Undone: Error {}
