@@ -4,6 +4,11 @@ import Testing
 
 @testable import Larch
 
+private struct Blob: Record {
+  var id = RecordID<Blob>()
+  var bytes: Data
+}
+
 @Suite("Asynchronous writes that wait share a commit")
 struct GroupCommitTests {
   @Test("waiting writes share one commit, in the order of their calls")
@@ -54,6 +59,43 @@ struct GroupCommitTests {
     #expect(try store.numbers() == (0..<60).filter { $0 % 3 != 0 })
     #expect(try store.lastCommit() == before + 1)
     #expect(try await store.verify().isClean)
+  }
+
+  /// After one of them had been undone, the ids of those before it were taken for those of deleted
+  /// records.
+  @Test("if the shared commit is repeated, the ids of the first run belong to new records")
+  func repetition() async throws {
+    let store = try Store.temporary(
+      for: Blob.self, options: Store.Options().with { $0.initialMapSize = 128 << 10 })
+    store.asyncWriter.group.maximumTime = .max
+    // Each write is stored twice then, and the second time at the commit of all, where the map is full.
+    try store.environment.beginOutbox(role: .writer, place: .start)
+    let made = Locked<[Blob]>([])
+    for _ in 0..<8 {
+      let held = HeldWriter(store)
+      var tasks: [Task<Void, any Error>] = []
+      for number in 0..<6 {
+        tasks.append(
+          Task {
+            try await store.write { tx in
+              var blob = Blob(bytes: Data(count: 6_000))
+              try tx.insert(&blob)
+              made.withLock { [blob] in $0.append(blob) }
+              if number == 3 { throw Stop() }
+            }
+          })
+        try await store.untilWaiting(number + 1)
+      }
+      held.end()
+      for task in tasks { _ = await task.result }
+    }
+    let stored = Set(try store.fetch(Blob.all).map(\.id))
+    #expect(stored.count == 40)
+    let all = made.withLock { $0 }
+    #expect(all.count > 48, "No commit was repeated.")
+    for blob in all {
+      #expect(try store.state(of: blob) == (stored.contains(blob.id) ? .unchanged : .new))
+    }
   }
 
   @Test("each sees the changes of earlier ones, except those that threw")

@@ -76,10 +76,7 @@ final class IDAllocator: @unchecked Sendable {
   /// Called before a transaction. Ids that were assigned but not committed were undone.
   @inline(__always)
   func begin() {
-    if isPending {
-      undone.undo(from: 1, highest: highest)
-      noteUndone()
-    }
+    undoPending()
     undone.begin()
     isStoringUndone = false
     blocks?.begin()
@@ -94,14 +91,22 @@ final class IDAllocator: @unchecked Sendable {
     blocks?.commit()
   }
 
-  /// Notes that ids of the running transaction were undone, all or some of them.
-  func noteUndone() {
+  /// Notes that the ids that were assigned and not committed were undone.
+  private func undoPending() {
+    guard isPending else { return }
     isPending = false
+    undone.undo(from: 1, highest: highest)
+    noteUndone()
+  }
+
+  /// Notes that ids were undone.
+  private func noteUndone() {
     hasUndone = true
     isStoringUndone = false
   }
 
-  /// Notes that the ids assigned since the beginning of the running write were undone.
+  /// Notes that the ids assigned since the beginning of the running write were undone. Those of
+  /// earlier writes in the same transaction are still pending.
   func undoWrite() {
     undone.undo(from: UndoneIDs.write, highest: highest)
     noteUndone()
@@ -267,10 +272,7 @@ final class IDAllocator: @unchecked Sendable {
   /// Keeps what is needed when the environment is closed. The open descriptor keeps the identity of
   /// the file, so that no other file gets it.
   func closeEnvironment(of opened: FileIdentity) {
-    if isPending {
-      undone.undo(from: 1, highest: highest)
-      noteUndone()
-    }
+    undoPending()
     let file = file
     if let file, hasUndone {
       Self.kept.withLock { $0[file] = self }
