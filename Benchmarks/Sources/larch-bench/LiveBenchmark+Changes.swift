@@ -12,8 +12,9 @@ extension LiveBenchmark {
     var fetched = Double.infinity
     var observed = Double.infinity
     var inARow = Double.infinity
+    var ofThread = Double.infinity
     for round in 0..<rounds {
-      let start = round * 4 * steps
+      let start = round * 6 * steps
       written = min(
         written,
         try await nanoseconds {
@@ -45,11 +46,16 @@ extension LiveBenchmark {
           }
           await token.settled()
         })
+      let next = start + 4 * steps
+      let beside = try medianOfThread(steps, from: next, &people, store, every: every)
       token.cancel()
+      let alone = try medianOfThread(steps, from: next + steps, &people, store, every: every)
+      ofThread = min(ofThread, beside - alone)
     }
     let each = Double(steps)
     show(name, (observed - written) / each, "fetch again", (fetched - written) / each)
     show("    writes in a row, waiting for the last one", (inARow - written) / each)
+    show("    a thread writes, median", ofThread)
     try showGRDB(name)
   }
 
@@ -97,11 +103,11 @@ extension LiveBenchmark {
 
   /// The median time of a write that waits on its own thread.
   private static func medianOfThread(
-    _ steps: Int, from start: Int, _ people: inout [Person], _ store: Store
+    _ steps: Int, from start: Int, _ people: inout [Person], _ store: Store, every: Int = 1
   ) throws -> Double {
     var times: [UInt64] = []
     for number in start..<start + steps {
-      let person = changed(number, &people)
+      let person = changed(number, &people, every: every)
       let begin = DispatchTime.now().uptimeNanoseconds
       try store.write(durability: .relaxed) { tx in try tx.update(person) }
       times.append(DispatchTime.now().uptimeNanoseconds - begin)

@@ -189,6 +189,32 @@ enum LiveBenchmark {
   }
 
   private static func latency() async throws {
+    // What the figures below contain without any observer: a task that waits for another thread, and
+    // the commit itself.
+    var hops: [Double] = []
+    let queue = DispatchQueue(label: "larch.bench.hop")
+    for _ in 0..<2_000 {
+      hops.append(
+        await nanoseconds {
+          await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+        })
+    }
+    show("O2  a task that waits for another thread, median", hops.sorted()[hops.count / 2])
+    do {
+      var (store, people) = try store(2_000)
+      defer { store.close() }
+      var times: [Double] = []
+      for _ in 0..<2_000 {
+        people[0].age += 1
+        let changed = people[0]
+        let start = try await store.write(durability: .relaxed) { tx in
+          try tx.update(changed)
+          return DispatchTime.now().uptimeNanoseconds
+        }
+        times.append(Double(DispatchTime.now().uptimeNanoseconds - start))
+      }
+      show("O2  commit to the task that wrote, no observer, median", times.sorted()[1_000])
+    }
     for others in [0, 1_000] {
       let (store, people) = try store(2_000)
       defer { store.close() }

@@ -40,8 +40,8 @@ extension ChangeHub {
     var wanted: Wanted?
   }
 
-  /// What a write has to keep.
-  struct Wanted {
+  /// What a write has to keep; never changed once it is made. One reference, since each write takes it.
+  final class Wanted {
     var records = TreeSet()
     var keys = TreeSet()
     /// The same, unless records are left out.
@@ -165,7 +165,7 @@ extension ChangeHub.State {
   }
 
   func allWanted() -> ChangeHub.Wanted {
-    var wanted = ChangeHub.Wanted()
+    let wanted = ChangeHub.Wanted()
     wanted.records = TreeSet(recordTrees.keys)
     wanted.isDivided = dividing > 0
     var sifted: [(tree: UInt32, index: RouteIndex)] = []

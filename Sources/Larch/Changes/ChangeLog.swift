@@ -79,6 +79,11 @@ package final class ChangeLog: TransactionWatcher {
     return !sieve.trees.contains(tree) || sieve.keeps(key, in: tree)
   }
 
+  override func willFill(_ tree: UInt32) -> Bool {
+    touched.insert(tree)
+    return keyTrees.contains(tree) || recordTrees.contains(tree)
+  }
+
   override func keep<E: Error>(
     _ tree: UInt32, _ key: UnsafeRawBufferPointer,
     current: () throws(E) -> UnsafeRawBufferPointer?

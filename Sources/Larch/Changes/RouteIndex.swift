@@ -22,12 +22,13 @@ final class RouteIndex {
     var ranges = RangeIndex()
   }
 
+  // Asked for each key of a bulk write.
   /// The number of listeners. One without a route is nowhere: no record concerns it.
-  private var count = 0
+  @exclusivity(unchecked) private var count = 0
   /// All of the collection that count for one of the listeners, and perhaps some more.
-  private var trees = TreeSet()
-  private var ids = RangeIndex()
-  private var keyed: [Keyed] = []
+  @exclusivity(unchecked) private var trees = TreeSet()
+  @exclusivity(unchecked) private var ids = RangeIndex()
+  @exclusivity(unchecked) private var keyed: [Keyed] = []
 
   var isEmpty: Bool { count == 0 }
 

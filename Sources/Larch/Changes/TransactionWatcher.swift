@@ -15,6 +15,9 @@ package class TransactionWatcher {
   /// A key of a tree is about to be written or deleted. Returns whether `keep` must follow before that.
   func willWrite(_ tree: UInt32, _ key: UnsafeRawBufferPointer) -> Bool { false }
 
+  /// Many keys of a tree are about to be put. Returns whether `willWrite` must follow for each.
+  func willFill(_ tree: UInt32) -> Bool { true }
+
   /// The key of such a write, with its value.
   ///
   /// - Parameter current: reads the value that the key has now.

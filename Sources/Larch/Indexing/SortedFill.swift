@@ -18,6 +18,7 @@ struct SortedFill {
   ///
   /// Cursors of the transaction on the tree must search their positions again.
   func add(_ entries: borrowing PendingEntries, in transaction: LMDBTransaction) throws {
+    let transaction = transaction.filling(database.handle)
     let tree = try database.statistics(in: transaction)
     var cursor = try LMDBCursor(database, in: transaction)
     if try tree.entries == 0 || isBehind(&cursor, entries) {
@@ -46,7 +47,7 @@ struct SortedFill {
   }
 
   /// Whether the new pairs would change most pages of the tree anyway. It is not written again for
-  /// those who observe the store: every entry would be a change for them.
+  /// those who observe its entries: every one would be a change for them.
   private func pays(_ entries: borrowing PendingEntries, _ tree: LMDBStatistics) -> Bool {
     entries.count >= Self.least && tree.entries <= 3 * entries.count && tree.overflowPages == 0
       && tree.leafPages * tree.pageSize <= Self.largestTree

@@ -227,7 +227,7 @@ package struct LMDBDatabase: Sendable, Hashable {
 
 extension LMDBDatabase {
   @inline(never)
-  func tellRead(in transaction: LMDBTransaction) { transaction.watcher?.didRead(handle) }
+  func tellRead(in transaction: LMDBTransaction) { transaction.tell { $0.didRead(handle) } }
 
   // Every write of a key calls one of these before it changes anything; one that appends tells the
   // observers afterwards.
@@ -238,7 +238,7 @@ extension LMDBDatabase {
     in transaction: LMDBTransaction
   ) throws(LMDBError) {
     try tellWrite(key, in: transaction)
-    transaction.watcher?.willPut(handle, key, value)
+    transaction.tell { $0.willPut(handle, key, value) }
   }
 
   @inline(never)
@@ -246,7 +246,7 @@ extension LMDBDatabase {
     _ key: UnsafeRawBufferPointer, _ size: Int, isNew: Bool, in transaction: LMDBTransaction
   ) throws(LMDBError) {
     if !isNew { try tellWrite(key, in: transaction) }
-    transaction.watcher?.willReserve(handle, key, size)
+    transaction.tell { $0.willReserve(handle, key, size) }
   }
 
   @inline(never)
@@ -254,9 +254,10 @@ extension LMDBDatabase {
     _ key: UnsafeRawBufferPointer, _ room: UnsafeMutableRawBufferPointer, isNew: Bool,
     in transaction: LMDBTransaction
   ) {
-    guard let watcher = transaction.watcher else { return }
-    if isNew, watcher.willWrite(handle, key) { watcher.keep(handle, key) { nil } }
-    watcher.didReserve(room)
+    transaction.tell { watcher in
+      if isNew, watcher.willWrite(handle, key) { watcher.keep(handle, key) { nil } }
+      watcher.didReserve(room)
+    }
   }
 
   @inline(never)
@@ -265,14 +266,16 @@ extension LMDBDatabase {
     in transaction: LMDBTransaction
   ) throws(LMDBError) {
     try tellWrite(key, in: transaction)
-    transaction.watcher?.willDelete(handle, key, value: value)
+    transaction.tell { $0.willDelete(handle, key, value: value) }
   }
 
   private func tellWrite(
     _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
   ) throws(LMDBError) {
-    guard let watcher = transaction.watcher, watcher.willWrite(handle, key) else { return }
-    try watcher.keep(handle, key) { () throws(LMDBError) in try get(key, in: transaction) }
+    guard transaction.tell({ $0.willWrite(handle, key) }) == true else { return }
+    try transaction.watcher?.keep(handle, key) { () throws(LMDBError) in
+      try get(key, in: transaction)
+    }
   }
 
   @inline(never)

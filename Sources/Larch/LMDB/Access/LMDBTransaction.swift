@@ -24,12 +24,24 @@ package struct LMDBTransaction {
   /// Learns what the transaction reads and writes; nil if nobody wants to know.
   var watcher: TransactionWatcher? { watching?.takeUnretainedValue() }
 
+  /// Calls the watcher, if there is one, without counting a reference for each key.
+  @inline(__always) @discardableResult
+  func tell<T>(_ body: (TransactionWatcher) -> T) -> T? {
+    watching?._withUnsafeGuaranteedRef(body)
+  }
+
   /// Whether the watcher serves those who observe the store.
   var isObserved: Bool { isWatched && watcher?.isObserving == true }
 
   /// The same transaction, whose reads are noted. The tracker must outlive it.
   func tracked(by tracker: ReadTracker) -> LMDBTransaction {
     LMDBTransaction(pointer: pointer, watcher: tracker)
+  }
+
+  /// The same transaction for many puts into one tree, without a watcher that need not hear of each.
+  func filling(_ tree: UInt32) -> LMDBTransaction {
+    guard let watcher, !watcher.willFill(tree) else { return self }
+    return LMDBTransaction(pointer: pointer)
   }
 
   /// The number of the snapshot. A write has a number one higher than the snapshot it changes.

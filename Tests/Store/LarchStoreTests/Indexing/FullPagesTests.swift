@@ -247,6 +247,23 @@ struct FullPagesTests {
     }
   }
 
+  @Test("Beside an observer of one record, a load fills the pages of the indexes too")
+  func observedLoad() async throws {
+    var random = SeededGenerator(seed: 13)
+    let store = try Store.temporary(for: Visit.self)
+    let all = marked(7_500, &random)
+    try store.saveAll(Array(all[..<1_500]))
+    let token = store.observe(Visit.self, all[0].id) { _ in }
+    await token.settled()
+    try store.saveAll(Array(all[1_500...]))
+    for (name, fill) in try fills(store) where name != "records" {
+      #expect(fill >= 0.9, "\(name)")
+    }
+    #expect(try await store.verify().isClean)
+    #expect(try store.count(Visit.all) == all.count)
+    token.cancel()
+  }
+
   @Test("An import, and inserts after a look at their ids, fill nine tenths of the pages")
   func importedPages() throws {
     var random = SeededGenerator(seed: 12)
