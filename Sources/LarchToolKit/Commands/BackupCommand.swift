@@ -3,6 +3,7 @@ internal import Larch
 /// `larch backup`: copies a store to a new file.
 struct BackupCommand: Command {
   static let name = "backup"
+  static let onlyShows = false
   static let summary = "copies a store to a new file, while others read and write it"
   static let discussion = """
     The copy has no free space, and it is on the disk when the command ends. It appears under its

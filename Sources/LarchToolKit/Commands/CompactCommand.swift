@@ -3,6 +3,7 @@ internal import Larch
 /// `larch compact`: gives free space back to the disk.
 struct CompactCommand: Command {
   static let name = "compact"
+  static let onlyShows = false
   static let summary = "writes: shrinks the file to the size of its data"
   static let discussion = """
     A store reuses its free space, so this is useful only for a store that was once much larger.

@@ -5,6 +5,7 @@ internal import LarchInspection
 /// `larch import`: reads an export into a store.
 struct ImportCommand: Command {
   static let name = "import"
+  static let onlyShows = false
   static let summary =
     "creates a store from an export, or imports its records into an existing store"
   static let discussion = """

@@ -5,6 +5,7 @@ internal import LarchPostgres
 /// `larch mirror`: ships the commits of a store to a log in PostgreSQL.
 struct MirrorCommand: Command {
   static let name = "mirror"
+  static let onlyShows = false
   static let summary = "writes: ships the commits of a store to PostgreSQL, as they happen"
   static let discussion = """
     The first time, the whole store is sent. From then on the file keeps what PostgreSQL does not have

@@ -4,6 +4,7 @@ internal import LarchInspection
 /// `larch rebuild`: builds indexes and links again from the records.
 struct RebuildCommand: Command {
   static let name = "rebuild"
+  static let onlyShows = false
   static let summary =
     "writes: builds indexes and the links of both directions again"
   static let discussion = """

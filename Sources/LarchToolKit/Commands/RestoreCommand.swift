@@ -5,6 +5,7 @@ internal import LarchPostgres
 /// `larch restore`: makes a store from its log on a server.
 struct RestoreCommand: Command {
   static let name = "restore"
+  static let onlyShows = false
   static let summary = "makes a store from the log that it was mirrored to"
   static let discussion = """
     The store appears under its name when it is complete and checked. It has no mirror, unless \

@@ -3,6 +3,7 @@ internal import Larch
 /// `larch salvage`: copies what can be read of a damaged store.
 struct SalvageCommand: Command {
   static let name = "salvage"
+  static let onlyShows = false
   static let summary =
     "copies the readable records of a damaged store to a new file; exits with 1 if some could not be"
   static let discussion = """

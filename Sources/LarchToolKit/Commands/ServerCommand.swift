@@ -5,6 +5,7 @@ internal import LarchPostgres
 /// `larch server`: prepares a server for the logs of stores, and shows what it has.
 struct ServerCommand: Command {
   static let name = "server"
+  static let onlyShows = false
   static let summary =
     "prepares a PostgreSQL server for the logs of stores, and lists the stores it has"
   static let discussion = """

@@ -6,6 +6,7 @@ internal import LarchPostgres
 /// `larch tables`: keeps the records of a store as tables for SQL.
 struct TablesCommand: Command {
   static let name = "tables"
+  static let onlyShows = false
   static let summary =
     "writes: keeps the records of a store as tables in PostgreSQL, for tools that speak SQL"
   static let discussion = """

@@ -4,6 +4,7 @@ internal import LarchInspection
 /// `larch verify`: checks a file.
 struct VerifyCommand: Command {
   static let name = "verify"
+  static let onlyShows = false
   static let summary =
     "checks pages, records, indexes, references and links; exits with 1 if there is damage"
   static let discussion = """

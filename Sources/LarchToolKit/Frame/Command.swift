@@ -27,6 +27,9 @@ package protocol Command: SendableMetatype {
   /// Example calls.
   static var examples: [Example] { get }
 
+  /// Whether it does nothing but print, so that it has done its work when nobody reads on.
+  static var onlyShows: Bool { get }
+
   /// Takes arguments that fit the declarations.
   ///
   /// - Throws: `UsageError` for errors that the declarations cannot express, such as two options
@@ -41,6 +44,7 @@ extension Command {
   package static var discussion: String { "" }
   package static var options: [any OptionDeclaration] { [] }
   package static var examples: [Example] { [] }
+  package static var onlyShows: Bool { true }
 }
 
 /// An example call in the help.

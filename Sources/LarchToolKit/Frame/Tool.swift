@@ -39,11 +39,13 @@ package enum Tool {
     defer { StoreCopies.removeAll() }
     do {
       let code = try dispatch(arguments, console)
-      try console.flush()
+      do { try console.flush() } catch is PipeClosed {}
       return code
     } catch is PipeClosed {
-      // `larch dump | head`: the reader has enough.
-      return .well
+      // `larch dump | head`: the reader has enough. What any other command does was not done.
+      guard arguments.first.flatMap(command)?.onlyShows == false else { return .well }
+      console.fail("stopped, since nobody reads the output any more")
+      return .failed
     } catch {
       console.fail(message(error, arguments))
       return .failed
