@@ -110,9 +110,12 @@ extension KeyValue {
     case (.float(let value), .double): return .double(Double(value))
     case (.url(let text), .string): return .string(text)
     case (.uuid, .string): return .string(description)
+    // `Decimal` has no infinity, and traps for one.
     case (.float(let value), .decimal):
+      guard !value.isInfinite else { return nil }
       return .decimal(DecimalKey(DecimalDigits(Decimal(Double(value)))))
     case (.double(let value), .decimal):
+      guard !value.isInfinite else { return nil }
       return .decimal(DecimalKey(DecimalDigits(Decimal(value))))
     case (.signed(let value), _): number = Int128(value)
     case (.unsigned(let value), _): number = Int128(value)

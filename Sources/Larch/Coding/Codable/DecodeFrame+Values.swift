@@ -169,7 +169,10 @@ extension UnsafeMutablePointer<DecodeFrame> {
     guard found.state == .value, strategy == .decimal else { return nil }
     switch found.kind {
     case .double, .float:
-      return Leaf.bits(Decimal(try float(found, Double.self, key)), as: type)
+      let number = try float(found, Double.self, key)
+      // `Decimal` has no infinity, and traps for one.
+      guard !number.isInfinite else { throw outOfRange(found, type, key) }
+      return Leaf.bits(Decimal(number), as: type)
     case .int8, .int16, .int32, .int64:
       return Leaf.bits(Decimal(try integer(found, Int64.self, key)), as: type)
     case .uint8, .uint16, .uint32, .uint64:

@@ -113,6 +113,10 @@ enum CalculatedNumber: Sendable {
     case (.float(let a), .float(let b)): return .float(result(a, operation, b))
     case (.signed(let a), .signed(let b)):
       let value = result(a, operation, b)
+      // Swift stops for a remainder too whose quotient does not fit.
+      if operation == .remainder, case .none = calculate(left, .divide, right, primitive) {
+        return .none
+      }
       switch primitive {
       case .int8: return fits(value, Int8.self) ? .signed(value.partialValue) : .none
       case .int16: return fits(value, Int16.self) ? .signed(value.partialValue) : .none
