@@ -12,7 +12,7 @@ struct ElementFilling {
   var stored: [String: Any]?
   /// Whether `stored` has all fields of the record: a field that is not in it is nil.
   var merges = false
-  /// Values that a map made from the element, by key: the text of the element does not have them.
+  /// Values that a map made, by key. They come before those of the element.
   var given: [String: Any] = [:]
   /// The keys of lists that are empty if nothing else gives them a value.
   var emptyLists: Set<String> = []

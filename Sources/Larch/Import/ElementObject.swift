@@ -22,7 +22,10 @@ struct ElementObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func decodeNil(forKey key: Key) throws -> Bool {
     reader.ask(reader.key(of: key).stringValue)
-    if let filling = reader.filling, !isThere(key), filling.has(reader.key(of: key).stringValue) {
+    let name = reader.key(of: key).stringValue
+    if let filling = reader.filling,
+      filling.given[name] != nil || !isThere(key) && filling.has(name)
+    {
       return false
     }
     return try object.decodeNil(forKey: reader.key(of: key))
@@ -42,6 +45,7 @@ struct ElementObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
   ) throws -> T {
     let name = reader.key(of: key)
     reader.ask(name.stringValue)
+    if let given = given(type, name) { return given }
     // Nearly every key exists, and then nothing else is checked.
     do { return try decode(name) } catch {
       if let filling = reader.filling, let value = filling.value(type, for: name.stringValue),
@@ -60,10 +64,17 @@ struct ElementObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
   ) throws -> T? {
     let name = reader.key(of: key)
     reader.ask(name.stringValue)
+    if let given = given(type, name) { return given }
     if let filling = reader.filling, !object.contains(name) {
       return filling.optional(type, for: name.stringValue)
     }
     do { return try decode(name) } catch { throw located(error, type, name) }
+  }
+
+  /// What a map gives comes before the element's own value: a linked record refers to its owner.
+  private func given<T>(_ type: T.Type, _ name: ElementKey) -> T? {
+    guard let given = reader.filling?.given, !given.isEmpty else { return nil }
+    return given[name.stringValue] as? T
   }
 
   private func located<T>(_ error: any Error, _ type: T.Type, _ key: ElementKey) -> any Error {

@@ -34,6 +34,12 @@ private struct Outgoing<Value: Encodable>: Encodable {
     if let url = value as? URL {
       // A URL with a base writes both; its base may have a base too.
       if url.baseURL != nil { return try url.encode(to: ElementWriter(base: encoder)) }
+    } else if let number = value as? Decimal, number.isNaN {
+      throw EncodingError.invalidValue(
+        number,
+        EncodingError.Context(
+          codingPath: encoder.codingPath,
+          debugDescription: "JSON has no Decimal that is not a number"))
     } else if !PlainTypes.all.contains(ObjectIdentifier(Value.self)) {
       if let table = value as? any TextKeyedValue { return try table.write(to: encoder) }
       return try value.encode(

@@ -82,7 +82,9 @@ struct DateReader {
 
   func date(_ text: String) -> Date? {
     switch kind {
-    case .pattern: return formatter?.date(from: text)
+    case .pattern:
+      guard let formatter, Self.mayRead(text, formatter) else { return nil }
+      return formatter.date(from: text)
     case .iso8601:
       // Foundation would make March 2 of February 30.
       let style = Date.ISO8601FormatStyle(timeZone: .gmt).year().month().day()
@@ -95,6 +97,22 @@ struct DateReader {
       guard let number = Double(text), number.isFinite else { return nil }
       return Date(timeIntervalSince1970: isMilliseconds ? number / 1000 : number)
     }
+  }
+
+  /// Whether the formatter can read the text without a trap: on Linux it stops the program if a date
+  /// ends inside of a character, as before an accent. So only the names of the language may have
+  /// characters of several scalars.
+  private static func mayRead(_ text: String, _ formatter: DateFormatter) -> Bool {
+    let composed = text.filter { $0.unicodeScalars.count > 1 }
+    if composed.isEmpty { return true }
+    let names: [[String]?] = [
+      formatter.monthSymbols, formatter.shortMonthSymbols, formatter.standaloneMonthSymbols,
+      formatter.shortStandaloneMonthSymbols, formatter.weekdaySymbols,
+      formatter.shortWeekdaySymbols, formatter.eraSymbols, formatter.longEraSymbols,
+      [formatter.amSymbol, formatter.pmSymbol],
+    ]
+    let known = Set(names.compactMap(\.self).joined().joined())
+    return composed.allSatisfy(known.contains)
   }
 
   private var isMilliseconds: Bool {

@@ -6,10 +6,10 @@
 /// Linked(Order.lines, from: "lines")                            // by their ids
 /// ```
 ///
-/// Each object is saved as a record, and linked to the record of the element. It is merged into the
-/// record with the same value of the unique field: fields that the object does not have stay. If
-/// there is no such record, it is inserted. A plain value instead of an object is the value of the
-/// unique field. A single object is a list of one.
+/// Each object is saved as a record, and linked to the record of the element, whatever owner it
+/// names itself. It is merged into the record with the same value of the unique field: fields that
+/// the object does not have stay. If there is no such record, it is inserted. A plain value instead
+/// of an object is the value of the unique field. A single object is a list of one.
 ///
 /// Every kind of association can be linked: ``BelongsTo``, ``HasOne``, ``HasMany`` (also a list of
 /// ids, and through a join record) and ``ManyToMany``. The objects of an element are added to the

@@ -77,7 +77,13 @@ extension ImportOptions {
   }
 
   static func date(iso8601 text: String) -> Date? {
-    if let date = try? Date(text, strategy: .iso8601) { return date }
-    return try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    let range = text.startIndex..<text.endIndex
+    for hasFraction in [false, true] {
+      let style = Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction)
+      // The strategy itself passes over what comes after the date.
+      let found = try? style.consuming(text, startingAt: text.startIndex, in: range)
+      if let found, found.upperBound == text.endIndex { return found.output }
+    }
+    return nil
   }
 }

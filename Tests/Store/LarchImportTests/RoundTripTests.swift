@@ -258,6 +258,21 @@ struct RoundTripTests {
     }
   }
 
+  @Test("A Decimal that is not a number is refused, since JSON has none")
+  func decimalNaN() throws {
+    struct Price: Record {
+      var id: Int
+      var amounts: [Decimal]
+    }
+    try Store.scratch(Price.self) { store throws in
+      try store.insertAll([Price(id: 1, amounts: [1, .nan])])
+      let error = caught { _ = try store.json(of: Price.all) }
+      #expect(error?.code == .encodingFailed)
+      let cause = String(describing: error?.underlying)
+      #expect(cause.contains("not a number"))
+    }
+  }
+
   @Test("NaN is written and read")
   func notANumber() throws {
     struct Reading: Record {

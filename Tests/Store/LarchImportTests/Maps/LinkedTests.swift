@@ -89,6 +89,28 @@ struct LinkedTests {
     }
   }
 
+  /// An answer of a server often repeats the id of the parent, which is that of the server.
+  @Test("An object that names another owner belongs to the element it is in")
+  func ownersOfObjects() throws {
+    let map = ImportMap<Firm> { Linked(Firm.staff, from: "people", by: \.name) }
+    try Store.staffed { store in
+      var other = Firm(name: "Other")
+      try store.save(&other)
+      let text = """
+        {"name":"Acme","people":[{"name":"Ada","firmID":\(other.id)},{"name":"Bo","firmID":null},
+        {"name":"Cy","firmID":999},{"name":"Di"}]}
+        """
+      for _ in 0..<2 {
+        _ = try store.importJSON(
+          Firm.self, from: .text(text.replacing("\n", with: "")), map: map, matching: \.name)
+        let acme = try #require(try store.find(Firm.self, by: \.name, equals: "Acme"))
+        let names = try store.fetch(acme.related(Firm.staff)).map(\.name).sorted()
+        #expect(names == ["Ada", "Bo", "Cy", "Di"])
+        #expect(try store.verify().isClean)
+      }
+    }
+  }
+
   @Test("A HasOne takes the place of another record")
   func hasOne() throws {
     let map = ImportMap<Staffer> { Linked(Staffer.badge, from: "badge", by: \.code) }
