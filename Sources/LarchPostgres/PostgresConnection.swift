@@ -242,6 +242,9 @@ extension PostgresConnection {
   ) throws(PostgresFailure) {
     try finishAhead()
     let values = parameters.map(\.binary)
+    guard values.allSatisfy({ $0.count <= Int(CInt.max) }) else {
+      throw PostgresFailure(.server("54000"), "a value has more than 2 GB")
+    }
     let lengths = values.map { CInt($0.count) }
     let formats = values.map { _ in CInt(1) }
     // Where an empty value begins; libpq reads nothing there, but nil would be a null.

@@ -81,8 +81,10 @@ extension PostgresLog {
         return try appendFirst(batches[0], before, $0)
       }
     }
-    calls += 1
-    let isDone = try transaction(.changing) { try append(batches, before, $0) ? true : nil }
+    defer { calls += 1 }
+    let isDone = try transaction(.changing, followsAttempt: calls > 0) {
+      try append(batches, before, $0) ? true : nil
+    }
     return isDone == true
   }
 

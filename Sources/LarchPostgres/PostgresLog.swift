@@ -227,9 +227,12 @@ extension PostgresLog {
 
   /// Calls inside of a transaction, and commits it. An error, or a body that returns nil, undoes it.
   ///
-  /// - Parameter lock: what only one transaction at a time does.
+  /// - Parameters:
+  ///   - lock: what only one transaction at a time does.
+  ///   - followsAttempt: as of `call`.
   package func transaction<T>(
-    _ purpose: Purpose, lock: String? = nil, _ body: (PostgresConnection) throws -> T?
+    _ purpose: Purpose, lock: String? = nil, followsAttempt: Bool = false,
+    _ body: (PostgresConnection) throws -> T?
   ) throws -> T? {
     // The server gives up a lock earlier than the program does, and at some time also what nobody waits for
     // any more.
@@ -243,7 +246,7 @@ extension PostgresLog {
       + "; SET LOCAL idle_in_transaction_session_timeout = '120s'"
       + (lock.map { "; SELECT pg_advisory_xact_lock(\(PostgresTables.lock($0)))" } ?? "")
     // Only the beginning may be repeated, since the body may have effects of its own.
-    return try call(beginning: beginning) { connection in
+    return try call(beginning: beginning, followsAttempt: followsAttempt) { connection in
       let result = try body(connection)
       if result == nil { try connection.script("ROLLBACK") } else { try connection.commit() }
       connection.isInTransaction = false

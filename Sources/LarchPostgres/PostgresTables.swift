@@ -24,7 +24,7 @@ struct PostgresTables: Sendable {
 
   init(schema: String) {
     name = schema
-    self.schema = "\"" + schema.replacing("\"", with: "\"\"") + "\""
+    self.schema = schema.quoted("\"")
   }
 
   /// A table by name, as it stands in a statement.
@@ -87,7 +87,7 @@ struct PostgresTables: Sendable {
   func grant(
     _ role: String, readsOnly: Bool, _ connection: PostgresConnection
   ) throws(PostgresFailure) {
-    let role = "\"" + role.replacing("\"", with: "\"\"") + "\""
+    let role = role.quoted("\"")
     let tables = ["store", "log", "tree", "cell", "pair"].map { self($0) }.joined(separator: ", ")
     let rights = readsOnly ? "SELECT" : "SELECT, INSERT, UPDATE, DELETE"
     // Statements that are sent together are one transaction.
@@ -112,5 +112,19 @@ struct PostgresTables: Sendable {
   /// The same with the name as it stands in the statement.
   func here(_ name: String) -> String {
     "WITH here AS (SELECT era, format, folded, shared FROM \(self("store")) WHERE name = \(name) AND ended IS NULL)"
+  }
+}
+
+extension String {
+  /// The text between quotes, as it stands in a statement: each quote in it twice. By scalars, since
+  /// a quote may be one character with an accent that follows it.
+  func quoted(_ quote: Unicode.Scalar) -> String {
+    var result = String.UnicodeScalarView([quote])
+    for scalar in unicodeScalars {
+      result.append(scalar)
+      if scalar == quote { result.append(quote) }
+    }
+    result.append(quote)
+    return String(result)
   }
 }

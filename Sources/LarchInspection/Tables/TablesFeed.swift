@@ -17,8 +17,8 @@ package final class TablesFeed {
     case overtaken
   }
 
-  /// How many rows are written at once.
-  private static let batch = 500
+  /// How many rows are written at once, and about how many bytes: a server refuses messages of 1 GB.
+  private static let (batch, batchBytes) = (500, 8 << 20)
 
   private let store: Store
   private let log: any SharedLog
@@ -97,22 +97,20 @@ package final class TablesFeed {
   ) throws -> Int {
     let number = collection.stored.id
     if changed.isEmptied { try writer.empty(number) }
-    var (rows, deleted): ([RecordRow], [String]) = ([], [])
+    var rows = RowBatch(writer, number)
+    var deleted: [String] = []
     for (id, stored) in changed.records {
       let text = id.withUnsafeBytes { collection.stored.idKind.text(of: $0) }
       guard let stored else {
         deleted.append(text)
         continue
       }
-      rows.append(
+      try rows.add(
         RecordRow(
           id: text,
           json: try inspector.json(ofStored: stored, id: id, in: collection)))
     }
-    for start in stride(from: 0, to: rows.count, by: Self.batch) {
-      try writer.upsert(
-        Array(rows[start..<min(start + Self.batch, rows.count)]), into: number)
-    }
+    try rows.write()
     for start in stride(from: 0, to: deleted.count, by: Self.batch) {
       try writer.delete(
         Array(deleted[start..<min(start + Self.batch, deleted.count)]), from: number)
@@ -165,17 +163,42 @@ package final class TablesFeed {
   ) throws -> Int {
     let number = collection.stored.id
     try writer.empty(number)
-    var batch: [RecordRow] = []
-    var rows = 0
+    var rows = RowBatch(writer, number)
     try inspector.forEachRecord(in: collection) { id, json in
-      batch.append(RecordRow(id: id, json: json))
-      guard batch.count >= Self.batch else { return }
-      try writer.upsert(batch, into: number)
-      rows += batch.count
-      batch.removeAll(keepingCapacity: true)
+      try rows.add(RecordRow(id: id, json: json))
     }
-    if !batch.isEmpty { try writer.upsert(batch, into: number) }
-    return rows + batch.count
+    try rows.write()
+    return rows.count
+  }
+
+  /// Writes rows of one table, some at a time.
+  private struct RowBatch {
+    private let writer: any RecordTableWriter
+    private let table: UInt32
+    private var rows: [RecordRow] = []
+    private var bytes = 0
+    /// How many rows there were.
+    private(set) var count = 0
+
+    init(_ writer: any RecordTableWriter, _ table: UInt32) {
+      self.writer = writer
+      self.table = table
+    }
+
+    mutating func add(_ row: RecordRow) throws {
+      rows.append(row)
+      bytes += row.json.utf8.count
+      count += 1
+      if rows.count >= TablesFeed.batch || bytes >= TablesFeed.batchBytes { try write() }
+    }
+
+    /// Writes what waits.
+    mutating func write() throws {
+      if rows.isEmpty { return }
+      try writer.upsert(rows, into: table)
+      rows.removeAll(keepingCapacity: true)
+      bytes = 0
+    }
   }
 
   private func update(

@@ -235,9 +235,7 @@ extension PostgresTables {
   func quoted(_ name: String) -> String { self(quotedAlone(name)) }
 
   /// The same without the schema.
-  func quotedAlone(_ name: String) -> String {
-    "\"" + name.replacing("\"", with: "\"\"") + "\""
-  }
+  func quotedAlone(_ name: String) -> String { name.quoted("\"") }
 }
 
 extension String {
@@ -246,7 +244,8 @@ extension String {
 
   /// The same for JSON, in which the character is written as `\u0000`.
   var withoutEscapedZero: String {
-    guard contains(#"\u0000"#) else { return self }
+    // Bytes: for characters, the last digit may be one with what follows it.
+    guard utf8.contains(#"\u0000"#.utf8) else { return self }
     var bytes = utf8[...]
     var result: [UInt8] = []
     result.reserveCapacity(utf8.count)

@@ -45,7 +45,7 @@ struct SQLColumns {
     var names = SQLNames(reserved: ["id", "record"])
     let fields = columns.prefix(Self.limit).map { column in
       let name = names.name(for: column.path.joined(separator: "_"))
-      return Self.expression(column) + " AS \"" + name.replacing("\"", with: "\"\"") + "\""
+      return Self.expression(column) + " AS " + name.quoted("\"")
     }
     return (["id"] + fields + ["record"]).joined(separator: ", ")
   }
@@ -102,7 +102,7 @@ struct SQLColumns {
 
   /// A path as an array of texts.
   private static func path(_ names: [String]) -> String {
-    let parts = names.map { "'" + $0.withoutZero.replacing("'", with: "''") + "'" }
+    let parts = names.map { $0.withoutZero.quoted("'") }
     return "ARRAY[" + parts.joined(separator: ", ") + "]::text[]"
   }
 }

@@ -157,6 +157,18 @@ struct PoolTests {
         }
       }
       #expect(all?.code == .unavailable && all?.hadNoEffect == true)
+      // But not if an earlier call may have done the same.
+      for mayBeThere in [false, true] {
+        let next = try log.call { _ in
+          try log.call { _ in
+            log.expectAnswers(within: 0.2)
+            return caught {
+              _ = try log.transaction(.changing, followsAttempt: mayBeThere) { _ in true }
+            }
+          }
+        }
+        #expect(next?.code == .unavailable && next?.hadNoEffect == !mayBeThere)
+      }
       log.expectAnswers(within: nil)
       let hasty = try server.log(
         log.store, at: server.url + "&options=-c%20synchronous_commit%3Doff")

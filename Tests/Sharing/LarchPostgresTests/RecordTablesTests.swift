@@ -371,5 +371,10 @@ private struct Tag: Record {
     #expect(#"{"a":"\\\u0000\n"}"#.withoutEscapedZero == #"{"a":"\\\ufffd\n"}"#)
     #expect(#"{"a":"u0000"}"#.withoutEscapedZero == #"{"a":"u0000"}"#)
     #expect("a\0b".withoutZero == "a\u{FFFD}b")
+    // The last digit is one character with the accent.
+    #expect(
+      "{\"a\":\"\\u0000\u{301}\"}".withoutEscapedZero == "{\"a\":\"\\ufffd\u{301}\"}")
+    #expect("it'\u{301}s".quoted("'") == "'it''\u{301}s'")
+    #expect("a\"\u{301}b\"".quoted("\"") == "\"a\"\"\u{301}b\"\"\"")
   }
 }
