@@ -38,9 +38,9 @@ struct SearchTree {
     var key = ByteBuffer(capacity: 16)
     key.append(SearchKey.numbers)
     key.append(bigEndian: number)
-    guard let id = try index.database.get(key.bytes, in: transaction) else {
-      throw SearchBytes.damaged
-    }
+    guard let id = try index.database.get(key.bytes, in: transaction), !id.isEmpty,
+      idKind.width.map({ $0 == id.count }) ?? (id.count <= RecordIDKind.longest)
+    else { throw SearchBytes.damaged }
     return try body(id)
   }
 

@@ -11,6 +11,9 @@ package enum RecordIDKind: UInt8, Sendable {
   /// NFC text after a lead byte, up to the key limit of LMDB.
   case string = 5
 
+  /// The longest id: the limit of LMDB for keys.
+  static let longest = 511
+
   /// The length of every id of this kind, or nil if it differs from id to id.
   package var width: Int? {
     switch self {

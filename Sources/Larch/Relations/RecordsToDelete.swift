@@ -11,16 +11,13 @@ final class RecordsToDelete {
   /// The id that is being processed, copied because the list moves when it grows.
   private let current: UnsafeMutableRawPointer
 
-  /// The length limit of LMDB's keys.
-  private static let longestID = 511
-
   init(_ collection: CollectionHandle, _ rules: CollectionRules) {
     self.collection = collection
     self.rules = rules
     let width = collection.stored.idKind.width
     set = IDSet(width: width)
     list = IDList(width: width)
-    current = .allocate(byteCount: RecordsToDelete.longestID, alignment: 8)
+    current = .allocate(byteCount: RecordIDKind.longest, alignment: 8)
   }
 
   deinit { current.deallocate() }
@@ -41,7 +38,7 @@ final class RecordsToDelete {
     guard place < list.count else { return nil }
     let id = list[place]
     place += 1
-    let count = min(id.count, RecordsToDelete.longestID)
+    let count = min(id.count, RecordIDKind.longest)
     if let start = id.baseAddress { memcpy(current, start, count) }
     return UnsafeRawBufferPointer(start: current, count: count)
   }

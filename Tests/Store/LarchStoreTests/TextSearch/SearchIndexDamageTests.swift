@@ -1,3 +1,4 @@
+import Foundation
 import LarchTestSupport
 import Testing
 
@@ -96,6 +97,39 @@ import Testing
     #expect(try store.verify().isClean == false)
     try store.rebuild()
     #expect(try store.fetch(best).count == ids.count)
+  }
+
+  private struct Note: Record {
+    var id = UUID()
+    var title: String
+    static let schema = Schema<Note> { Search(\.title) }
+  }
+
+  /// The records of these searches are not read, so their ids come from the index alone.
+  @Test func anIdOfAnotherLengthIsAnError() throws {
+    for length in [0, 15, 17] {
+      let store = try Store.temporary(for: Note.self, options: .quick)
+      try store.saveAll((0..<3).map { Note(title: "larch \($0)") })
+      let database = try store.read { tx throws in
+        try tx.context.collection(of: Note.self).searches[0].database
+      }
+      var key = ByteBuffer(capacity: 16)
+      key.append(SearchKey.numbers)
+      key.append(bigEndian: 1)
+      try store.environment.write { transaction in
+        guard try database.get(key.bytes, in: transaction)?.count == 16 else {
+          throw LarchError(.storage, "There is no such key.")
+        }
+        try [UInt8](repeating: 7, count: length).withUnsafeBytes {
+          _ = try database.put(key.bytes, $0, in: transaction)
+        }
+      }
+      let query = Note.where { TextQuery("larch").matches($0.title) }
+      #expect(caught { _ = try store.fetch(query) }?.code == .corrupted)
+      #expect(caught { _ = try store.ids(query) }?.code == .corrupted)
+      let best = query.sortedByRelevance().limit(2)
+      #expect(caught { _ = try store.delete(best) }?.code == .corrupted)
+    }
   }
 
   /// Any bytes in place of a block give an answer or a typed error, and never a trap.
