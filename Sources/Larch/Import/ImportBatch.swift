@@ -1,5 +1,5 @@
 /// The elements of an import that wait until all others are imported.
-struct DeferredElements {
+final class DeferredElements {
   var places: [ElementPlace] = []
   /// Where the first of them begins, by the bytes by which it is matched. Later elements that match
   /// the same record wait too, since the last one in the text counts.
@@ -20,7 +20,7 @@ final class ImportBatch<R: Record> {
   private(set) var outcome = ImportReport()
   /// The elements that wait for later ones, with those of earlier batches: their references to
   /// their own type were dangling. Nil if none may wait.
-  private(set) var deferred: DeferredElements?
+  private let deferred: DeferredElements?
 
   init(
     _ importer: RecordImporter<R>, _ elements: [ReadElement<R>], isWhole: Bool,
@@ -101,6 +101,8 @@ final class ImportBatch<R: Record> {
     _ elements: [ReadElement<R>], in tx: WriteTransaction
   ) throws -> ImportReport {
     var done = ImportReport()
+    var unresolved: [UnresolvedElement] = []
+    let isOvertaking = deferred?.places.isEmpty == false
     var waiting = WaitingElements(tx)
     for element in elements {
       do {
@@ -111,13 +113,19 @@ final class ImportBatch<R: Record> {
       } catch {
         if done.omit(element.place, error, importer.request.options) { continue }
         guard importer.isOfElement(error, tx) else { throw KeyedError.plain(error) }
-        done.add(ImportFailure(element.place, error), importer.request.options)
+        // One that waits may give up the value that this one wants.
+        if isOvertaking, let error = KeyedError.plain(error) as? LarchError,
+          error.code == .uniqueConflict || error.code == .idExists
+        {
+          unresolved.append(
+            UnresolvedElement(place: element.place, error: error, mayComeLater: true))
+        } else {
+          done.add(ImportFailure(element.place, error), importer.request.options)
+        }
       }
     }
-    if isWhole {
-      let unresolved = try waiting.unresolved(R.self)
-      if !unresolved.isEmpty { throw UnresolvedElements(elements: unresolved) }
-    }
+    if isWhole { unresolved += try waiting.unresolved(R.self) }
+    if !unresolved.isEmpty { throw UnresolvedElements(elements: unresolved) }
     return done
   }
 
@@ -129,23 +137,37 @@ final class ImportBatch<R: Record> {
         var rest = groups(of: elements, tx)
         var round = 0
         while !rest.isEmpty {
-          let before = rest.map(\.count)
+          round += 1
           var failures: [Int: ImportFailure] = [:]
-          for place in rest.indices {
+          var hasSaved = false
+          /// Tries the first of a group, and those behind it as long as they are saved.
+          func go(on place: Int) throws {
             while failures[place] == nil, let element = rest[place].first {
               failures[place] = try saveAlone(element, in: tx, &done)
-              if failures[place] == nil { rest[place].removeFirst() }
+              guard failures[place] == nil else { return }
+              rest[place].removeFirst()
+              hasSaved = true
             }
           }
-          round += 1
-          if rest.map(\.count) == before || round >= ImportBatch.roundLimit {
+          for place in rest.indices { try go(on: place) }
+          let isLast = round >= ImportBatch.roundLimit
+          if !hasSaved || isLast {
             // The first of a group fails for good. Those behind it get their turn, and may be what
             // others refer to.
-            let mayGoOn = round < ImportBatch.roundLimit && rest.contains { $0.count > 1 }
-            for (place, failure) in failures where !mayGoOn || rest[place].count > 1 {
-              done.add(failure, importer.request.options)
-              rest[place].removeFirst()
+            for place in rest.indices {
+              while rest[place].count > (isLast ? 0 : 1), let failure = failures[place] {
+                done.add(failure, importer.request.options)
+                rest[place].removeFirst()
+                failures[place] = nil
+                try go(on: place)
+              }
             }
+          }
+          if !hasSaved {
+            for place in rest.indices {
+              if let failure = failures[place] { done.add(failure, importer.request.options) }
+            }
+            break
           }
           rest.removeAll(where: \.isEmpty)
           // In the opposite order: chains may lead in either direction.
@@ -195,11 +217,12 @@ final class ImportBatch<R: Record> {
   }
 }
 
-/// An element whose record refers to one that does not exist.
+/// An element that cannot be saved yet: its record refers to one that does not exist, or wants a
+/// value that another one still has.
 struct UnresolvedElement {
   let place: ElementPlace
   let error: LarchError
-  /// Whether a later element of the same text could be the missing record.
+  /// Whether a later element of the same text, or one that waits, could change that.
   let mayComeLater: Bool
 }
 

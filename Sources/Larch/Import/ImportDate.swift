@@ -35,11 +35,15 @@ public struct ImportDate: Sendable {
 struct DateReader {
   private let kind: ImportDate.Kind
   private let formatter: DateFormatter?
+  /// The characters of several scalars that dates of the form may have. Any other is refused: on
+  /// Linux the formatter stops the program if a date ends inside of a character, as before an accent.
+  private let composed: Set<Character>
 
   init(_ date: ImportDate) {
     kind = date.kind
     guard case .pattern(let pattern, let locale, let zone) = kind else {
       formatter = nil
+      composed = []
       return
     }
     let formatter = DateFormatter()
@@ -49,6 +53,15 @@ struct DateReader {
     formatter.isLenient = false
     formatter.dateFormat = pattern
     self.formatter = formatter
+    // A year of dates, at all hours, has all names.
+    let texts = (0..<100).map {
+      formatter.string(from: Date(timeIntervalSince1970: 1_735_700_000 + 320_000 * Double($0)))
+    }
+    composed = Set(texts.joined().filter(Self.isComposed))
+  }
+
+  private static func isComposed(_ character: Character) -> Bool {
+    character.unicodeScalars.count > 1
   }
 
   /// Whether dates that are written in the form can be read back, and differ.
@@ -59,7 +72,7 @@ struct DateReader {
       formatter.string(from: Date(timeIntervalSince1970: $0))
     }
     return texts[0] != texts[1]
-      && texts.allSatisfy { text in formatter.date(from: text).map(formatter.string) == text }
+      && texts.allSatisfy { text in date(text).map(formatter.string) == text }
   }
 
   /// Whether the form is a number in JSON.
@@ -83,7 +96,9 @@ struct DateReader {
   func date(_ text: String) -> Date? {
     switch kind {
     case .pattern:
-      guard let formatter, Self.mayRead(text, formatter) else { return nil }
+      guard let formatter,
+        text.allSatisfy({ !Self.isComposed($0) || composed.contains($0) })
+      else { return nil }
       return formatter.date(from: text)
     case .iso8601:
       // Foundation would make March 2 of February 30.
@@ -97,22 +112,6 @@ struct DateReader {
       guard let number = Double(text), number.isFinite else { return nil }
       return Date(timeIntervalSince1970: isMilliseconds ? number / 1000 : number)
     }
-  }
-
-  /// Whether the formatter can read the text without a trap: on Linux it stops the program if a date
-  /// ends inside of a character, as before an accent. So only the names of the language may have
-  /// characters of several scalars.
-  private static func mayRead(_ text: String, _ formatter: DateFormatter) -> Bool {
-    let composed = text.filter { $0.unicodeScalars.count > 1 }
-    if composed.isEmpty { return true }
-    let names: [[String]?] = [
-      formatter.monthSymbols, formatter.shortMonthSymbols, formatter.standaloneMonthSymbols,
-      formatter.shortStandaloneMonthSymbols, formatter.weekdaySymbols,
-      formatter.shortWeekdaySymbols, formatter.eraSymbols, formatter.longEraSymbols,
-      [formatter.amSymbol, formatter.pmSymbol],
-    ]
-    let known = Set(names.compactMap(\.self).joined().joined())
-    return composed.allSatisfy(known.contains)
   }
 
   private var isMilliseconds: Bool {

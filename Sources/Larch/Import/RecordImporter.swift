@@ -113,7 +113,7 @@ final class RecordImporter<R: Record> {
   /// Imports all valid elements, one batch at a time.
   func importBatches(in writer: some RecordWriting, isWhole: Bool) throws -> ImportReport {
     try writer._reading { tx in try begin(tx) }
-    var later = DeferredElements()
+    let later = DeferredElements()
     var elements: [ReadElement<R>] = []
     func skip(_ failure: ImportFailure) -> Bool {
       report.add(failure, request.options)
@@ -124,7 +124,6 @@ final class RecordImporter<R: Record> {
       let batch = ImportBatch(self, elements, isWhole: isWhole, deferring: later)
       try batch.run(in: writer)
       report.add(batch.outcome, request.options)
-      if let deferred = batch.deferred { later = deferred }
       tellProgress()
     }
     if !later.places.isEmpty {

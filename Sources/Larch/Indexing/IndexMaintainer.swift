@@ -55,10 +55,8 @@ package final class IndexMaintainer {
     old.removeAll()
     new.removeAll()
     if hasWords { try searches.take(id, before: before, after: after, in: collection) }
-    if collection.hasUnindexedReferences, let after {
-      try references.checkUnindexed(id: id, after: after, in: collection)
-    }
     if collection.indexes.isEmpty {
+      try checkUnindexedReferences(id, after, collection)
       if isWatched { announce(id, in: collection) }
       defer { if isWatched { endAnnouncement() } }
       try write()
@@ -75,6 +73,7 @@ package final class IndexMaintainer {
         try references.check(id: id, after: after, old: old, new: new, in: collection)
       }
     }
+    try checkUnindexedReferences(id, after, collection)
     if isWatched { announce(id, in: collection) }
     defer { if isWatched { endAnnouncement() } }
     try write()
@@ -88,6 +87,14 @@ package final class IndexMaintainer {
     }
     if hasWords { try addWords(of: id, in: collection) }
     if pendingSize > IndexMaintainer.pendingLimit { try flush() }
+  }
+
+  /// After all other checks: what waits must be a record that is written.
+  private func checkUnindexedReferences(
+    _ id: UnsafeRawBufferPointer, _ after: UnsafeRawBufferPointer?, _ collection: CollectionHandle
+  ) throws {
+    guard collection.hasUnindexedReferences, let after else { return }
+    try references.checkUnindexed(id: id, after: after, in: collection)
   }
 
   /// Applies a change of some fields of a record that its type cannot decode, or throws and applies

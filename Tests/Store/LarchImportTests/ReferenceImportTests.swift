@@ -96,6 +96,39 @@ struct ReferenceImportTests {
     }
   }
 
+  @Test("An element waits for a value that a waiting one gives up", arguments: [1, 2, 100])
+  func handedOver(batchSize: Int) throws {
+    try Store.scratch(Member.self) { store throws in
+      try store.insertAll([Member(id: 1, name: "x", rank: 0)])
+      let text = """
+        {"id": 1, "name": "x", "bossID": 50, "rank": 1}
+        {"id": 1, "name": "y", "rank": 2}
+        {"id": 9, "name": "x", "rank": 3}
+        {"id": 9, "name": "z", "rank": 4}
+        {"id": 50, "name": "c", "rank": 5}
+        """
+      let report = try store.importJSON(
+        Member.self, from: .text(text), onError: .skip, batchSize: batchSize)
+      #expect(report.skipped == 0)
+      let names = try store.everything(Member.self).map(\.name)
+      #expect(names == ["y", "z", "c"])
+    }
+  }
+
+  @Test("Many elements of one id that dangle, before a good one that others refer to")
+  func longGroups() throws {
+    var lines = (0..<40).map { line(2, parent: 1000 + $0) }
+    lines.append(line(2, parent: nil))
+    lines.append(line(3, parent: 2))
+    lines += (100..<140).map { line($0, parent: $0 + 1) }
+    try Store.scratch(Branch.self, Tree.self) { store throws in
+      let report = try store.importJSON(
+        Branch.self, from: .text(lines.joined()), onError: .skip, batchSize: 7)
+      #expect(try store.everything(Branch.self).map(\.id) == [2, 3])
+      #expect(report.skipped == 80)
+    }
+  }
+
   @Test("Of linked elements with one unique value the last counts too")
   func sameMatch() throws {
     let text = """

@@ -141,6 +141,26 @@ struct MappedTests {
     try imported(#"{"name":"Ada","born":null}"#, map) { ada, _, _ in #expect(ada?.birthday == nil) }
   }
 
+  @Test("A form with characters of several scalars reads what it writes")
+  func composedDates() throws {
+    for (form, locale) in [("'วันที่' d MMMM yyyy", "th_TH"), ("d MMMM yyyy", "hi_IN")] {
+      let formatter = DateFormatter()
+      formatter.locale = Locale(identifier: locale)
+      formatter.timeZone = .gmt
+      formatter.calendar = Calendar(identifier: .gregorian)
+      formatter.dateFormat = form
+      let day = Date(timeIntervalSince1970: 1_767_571_200)
+      let map = ImportMap<Staffer> {
+        Mapped(
+          \.birthday, from: "born", date: .format(form, locale: Locale(identifier: locale)))
+      }
+      let text = formatter.string(from: day)
+      try imported(#"{"name":"Ada","born":"\#(text)"}"#, map) { ada, _, _ in
+        #expect(ada?.birthday == day, "\(text)")
+      }
+    }
+  }
+
   @Test(
     "A date in another form is an error that names key and field",
     arguments: [
