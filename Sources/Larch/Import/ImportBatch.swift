@@ -140,7 +140,7 @@ final class ImportBatch<R: Record> {
           round += 1
           var failures: [Int: ImportFailure] = [:]
           var hasSaved = false
-          /// Tries the first of a group, and those behind it as long as they are saved.
+          /// Saves the elements of a group in order, until one cannot be saved.
           func go(on place: Int) throws {
             while failures[place] == nil, let element = rest[place].first {
               failures[place] = try saveAlone(element, in: tx, &done)
@@ -152,8 +152,8 @@ final class ImportBatch<R: Record> {
           for place in rest.indices { try go(on: place) }
           let isLast = round >= ImportBatch.roundLimit
           if !hasSaved || isLast {
-            // The first of a group fails for good. Those behind it get their turn, and may be what
-            // others refer to.
+            // Give up the first element of each group and try the next ones: other elements may
+            // refer to the record that they save.
             for place in rest.indices {
               while rest[place].count > (isLast ? 0 : 1), let failure = failures[place] {
                 done.add(failure, importer.request.options)

@@ -13,9 +13,9 @@ extension RecordWriting {
   /// ``ImportOptions/unknownKeys`` can refuse them.
   ///
   /// On a store, `.skip` makes each batch a transaction of its own, and `.stop` makes one of all
-  /// batches. Elements may refer to later elements of the text. Of several elements with one id, the last
-  /// counts. In a transaction the import is a
-  /// part of it; references are checked at its end, as for every save.
+  /// batches. Elements may refer to later elements of the text. If several elements have the
+  /// same id, the last one counts. In a transaction the import is a part of it; references are
+  /// checked at its end, as for every save.
   ///
   /// - Parameters:
   ///   - type: the type of the elements.
