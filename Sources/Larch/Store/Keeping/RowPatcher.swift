@@ -51,6 +51,16 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
 
   override var current: [Row]? { isPatchable ? own.map { form.shown($0.kept.rows) } : nil }
 
+  override var mark: Any? {
+    // Rows are copied for it only if they must be compared themselves.
+    own.map { KeptRows<Row>(rows: form.isHashed ? [] : $0.kept.rows, hashes: $0.kept.hashes) }
+  }
+
+  override func isSame(as mark: Any) -> Bool {
+    guard let own, own.isPatchable, let before = mark as? KeptRows<Row> else { return false }
+    return form.areSame(before, own.kept)
+  }
+
   // MARK: Reading
 
   func read(_ tx: ReadTransaction) throws -> (value: [Row], isSame: Bool) {

@@ -23,6 +23,10 @@ final class SectionPatcher<R: Record, Value: IndexKey & Sendable>:
     records.current.map { request.sections(of: $0) }
   }
 
+  override var mark: Any? { records.mark }
+
+  override func isSame(as mark: Any) -> Bool { records.isSame(as: mark) }
+
   override func read(
     _ tx: ReadTransaction, at state: StoreState?
   ) throws -> (value: [RecordSection<R, Value>], isSame: Bool) {

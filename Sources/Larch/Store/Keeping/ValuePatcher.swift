@@ -27,6 +27,12 @@ class ValuePatcher<Value>: @unchecked Sendable {
   /// The value that is kept; nil if it must be read to have it.
   var current: Value? { nil }
 
+  /// What is kept now, to compare it with what is kept later; nil if nothing is.
+  var mark: Any? { nil }
+
+  /// Whether what is kept shows the same as at a mark.
+  func isSame(as mark: Any) -> Bool { false }
+
   /// Reads the value, and keeps it.
   ///
   /// - Parameter state: the state that the transaction reads; nil if it is not certain.

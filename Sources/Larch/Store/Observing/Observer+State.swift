@@ -1,4 +1,11 @@
 extension Observer {
+  /// What an observer had delivered last, when it began to apply several writes one after the other.
+  struct Start {
+    /// See `ValuePatcher.mark`.
+    let mark: Any
+    let authorship: Authorship
+  }
+
   /// What an observer has delivered, and what it waits for.
   ///
   /// There may be very many observers, and nearly all of them wait. So what only others have is in an
@@ -150,6 +157,13 @@ extension Observer.State {
     let version = try tx.version(ofCommit: commit)
     defer { if authorship.count > 0 { authorship = Authorship() } }
     return Observed(value: value, version: version, authorship: authorship)
+  }
+
+  /// Whether writes that were applied one after the other have undone each other, so that no value comes.
+  mutating func isUndone(since start: Observer.Start) -> Bool {
+    guard patcher?.isSame(as: start.mark) == true else { return false }
+    if authorship.count != start.authorship.count { authorship = start.authorship }
+    return true
   }
 
   /// Looks at writes that were published after the state was read that has them. That state gave no

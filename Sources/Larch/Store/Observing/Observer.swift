@@ -195,8 +195,9 @@ final class Observer<Value: Sendable>: Sendable {
       let isAhead = state.ahead > version
       if isAhead { state.reviewLate(&step, dataTrees, tx) }
       guard isFirst || !step.writes.isEmpty else { return }
+      var start: Start?
       if !isFirst, generation == state.generation, !step.isDue,
-        let patched = try patch(&state, &step, dataTrees, tx)
+        let patched = try patch(&state, &step, &start, dataTrees, tx)
       {
         observed = patched.value
         return
@@ -253,6 +254,7 @@ final class Observer<Value: Sendable>: Sendable {
         // A write whose author is not known yet may be in what was read.
         if !isDue, !isKnown { (state.version, state.ahead) = (min(newest, last), newest) }
         if isSame, !step.isDue, !(isDue && isIgnoring) { return }
+        if let start, state.isUndone(since: start) { return }
         for write in step.writes { state.authorship.add(write.event.authorship) }
         if !isDue { return }
         if !isWhole { state.authorship.addUnknownAuthor() }
@@ -329,8 +331,8 @@ extension Observer {
   /// The commits that are known come in order and without a gap, so the value is then that of the
   /// last one, even if the transaction has a later state.
   private func patch(
-    _ state: inout State, _ step: inout WaitingWrites.Step, _ dataTrees: DataTrees,
-    _ tx: ReadTransaction
+    _ state: inout State, _ step: inout WaitingWrites.Step, _ start: inout Start?,
+    _ dataTrees: DataTrees, _ tx: ReadTransaction
   ) throws -> (value: Observed<Value>?, Void)? {
     guard let patcher = state.patcher, let tree = patcher.tree,
       let last = step.writes.last?.event.transaction
@@ -344,6 +346,9 @@ extension Observer {
       }
       // Held, it would be copied.
       newest = nil
+      if start == nil, !hasRules, run.count < step.writes.count {
+        start = patcher.mark.map { Start(mark: $0, authorship: state.authorship) }
+      }
       let outcome = patcher.patch(to: end, tx) { start in
         run.events(after: start, generation, rules)?
           .commits(ofRecords: tree, trees, dataTrees)
@@ -364,6 +369,7 @@ extension Observer {
     if tx.context.checksQueries, state.waiting.isEmpty, try tx.version.transaction == last {
       try patcher.check(tx)
     }
+    if step.isDue, let start, state.isUndone(since: start) { return (nil, ()) }
     if step.isDue, newest == nil {
       guard let current = patcher.current else { return nil }
       newest = current
