@@ -1,3 +1,4 @@
+internal import Foundation
 package import LarchTestSupport
 
 /// A disk while a program writes to it: the durable data, and the data that the system may still
@@ -118,7 +119,7 @@ package struct PowerDisk {
   ) {
     let end = offset + range.count
     if range.isEmpty { return }
-    if file.count < end { file.append(contentsOf: repeatElement(0, count: end - file.count)) }
+    if file.count < end { lengthen(&file, to: end) }
     file.withUnsafeMutableBytes { target in
       source.withUnsafeBytes { bytes in
         // Both ranges are inside: the log was measured, the file has just been made long enough.
@@ -132,7 +133,16 @@ package struct PowerDisk {
     if file.count > length {
       file.removeLast(file.count - length)
     } else {
-      file.append(contentsOf: repeatElement(0, count: length - file.count))
+      lengthen(&file, to: length)
+    }
+  }
+
+  /// Adds zeros. A sequence of them would be appended one by one in a build that is not optimized.
+  private static func lengthen(_ file: inout [UInt8], to length: Int) {
+    let count = length - file.count
+    file += [UInt8](unsafeUninitializedCapacity: count) { zeros, filled in
+      if let start = zeros.baseAddress { memset(start, 0, count) }
+      filled = count
     }
   }
 }
