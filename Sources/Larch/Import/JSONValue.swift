@@ -56,13 +56,33 @@ public enum JSONValue: Sendable, Hashable {
   /// The number, if it is whole and fits; nil for another value.
   public var int: Int? {
     guard case .number(let digits) = self else { return nil }
-    return Int(digits) ?? Double(digits).flatMap { Int(exactly: $0) }
+    return Int(digits) ?? JSONValue.whole(digits)
   }
 
   /// The truth value; nil for another value.
   public var bool: Bool? {
     guard case .bool(let value) = self else { return nil }
     return value
+  }
+}
+
+extension JSONValue {
+  /// The number of a text such as `-12.50e3`, if it is whole and fits. A `Double` would round it.
+  private static func whole(_ text: String) -> Int? {
+    let parts = text.lowercased().split(separator: "e")
+    guard Double(text) != nil, let number = parts.first?.split(separator: ".") else { return nil }
+    var digits = number.joined()[...]
+    var zeros = -(number.count > 1 ? number[1].count : 0)
+    while digits.hasSuffix("0") {
+      digits.removeLast()
+      zeros += 1
+    }
+    if digits.isEmpty || digits == "-" { return 0 }
+    guard let power = parts.count > 1 ? Int(parts[1]) : 0 else { return nil }
+    let (shift, isTooMuch) = zeros.addingReportingOverflow(power)
+    // No whole number that fits has more digits than these.
+    guard !isTooMuch, shift >= 0, shift < 20 else { return nil }
+    return Int(digits + String(repeating: "0", count: shift))
   }
 }
 

@@ -1,7 +1,8 @@
 /// A step of the paths to the keys of a map: a key of an object, or a place of a list.
 final class MapKey {
+  private let name: String
   /// The key in UTF-8.
-  let bytes: [UInt8]
+  private let bytes: [UInt8]
   /// The place in a list, if the key is a number.
   let place: Int?
   /// The whole path, as the lines of the map have it.
@@ -15,19 +16,20 @@ final class MapKey {
   var isOwn = false
 
   init(_ name: String, path: String) {
+    self.name = name
     bytes = Array(name.utf8)
     place = bytes.allSatisfy(JSONCursor.isDigit) ? Int(name) : nil
     self.path = path
   }
 
   func child(_ name: String) -> MapKey {
-    if let known = children.first(where: { $0.bytes.elementsEqual(name.utf8) }) { return known }
+    if let known = children.first(where: { $0.name == name }) { return known }
     let child = MapKey(name, path: path.isEmpty ? name : "\(path).\(name)")
     children.append(child)
     return child
   }
 
-  /// The child with these bytes.
+  /// The child with this key. As in Swift, texts with the same characters are equal.
   ///
   /// - Parameter hint: where to look first. Elements usually have their keys in the same order, so this
   ///   is set to the place after the child that was found.
@@ -42,12 +44,15 @@ final class MapKey {
         return child
       }
     }
-    return nil
+    // Few keys have characters that can be written in several ways.
+    if key.isASCII { return nil }
+    let name = String(decoding: key, as: UTF8.self)
+    return children.first { $0.name == name }
   }
 
   /// Whether this is the name of a property without a line.
   func isOwn(_ name: String) -> Bool {
-    children.contains { $0.isOwn && $0.bytes.elementsEqual(name.utf8) }
+    children.contains { $0.isOwn && $0.name == name }
   }
 
   func find(place: Int) -> MapKey? { children.first { $0.place == place } }

@@ -101,9 +101,16 @@ final class JoinKeyReader {
   ) throws -> Bool {
     writer.clear()
     guard write(value, form, to: &writer) else { return false }
-    if writer.hasNil { return true }
+    if isNaN(value, writer) { return true }
     current = value
     try body(&writer)
+    return true
+  }
+
+  /// Whether the value, which is not nil, equals nothing. A nil in a composite value equals another.
+  private func isNaN(_ value: Value, _ writer: borrowing KeyWriter) -> Bool {
+    guard writer.hasNil else { return false }
+    if case .decoded(let values) = value { return values.contains(where: \.isNaN) }
     return true
   }
 

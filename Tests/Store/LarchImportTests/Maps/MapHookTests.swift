@@ -176,4 +176,19 @@ struct MapHookTests {
     changed["b"] = 5
     #expect(changed == "text" && changed.text == "text" && changed.number == nil)
   }
+
+  @Test("A whole number keeps all its digits, however it is written")
+  func wholeNumbers() {
+    let numbers: [(String, Int?)] = [
+      ("9007199254740993.0", 9_007_199_254_740_993),
+      ("-9007199254740993e0", -9_007_199_254_740_993),
+      ("9223372036854775807.00", .max), ("-9.223372036854775808E+18", .min),
+      ("9223372036854775808", nil), ("0.9223372036854775808e19", nil), ("1e19", nil), ("12e1", 120),
+      ("0.5", nil), ("50.5e1", 505), ("5e-1", nil), ("500e-2", 5), ("501e-2", nil), ("-0.0", 0),
+      ("0e99999999999999999999", 0), ("1e99999999999999999999", nil),
+      ("0.99999999999999999999999999", nil), ("1e-9223372036854775808", nil), (".", nil), ("", nil),
+      ("-", nil), ("one", nil),
+    ]
+    for (text, whole) in numbers { #expect(JSONValue.number(text).int == whole, "\(text)") }
+  }
 }

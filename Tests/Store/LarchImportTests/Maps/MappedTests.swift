@@ -75,6 +75,12 @@ struct MappedTests {
     try imported(#"{"n\u00e4me":"A\ud83d\ude00\n","na\u006de":1}"#, map) { ada, report, _ in
       #expect(ada?.name == "A😀\n" && report.unknownKeys == ["name": 1])
     }
+    // The same characters in other bytes, as the decoder of Foundation sees them.
+    for key in ["na\u{308}me", "na\\u0308me"] {
+      try imported("{\"\(key)\":\"Ada\"}", map) { ada, report, _ in
+        #expect(ada?.name == "Ada" && report.unknownKeys.isEmpty)
+      }
+    }
   }
 
   @Test("The first of several keys that has a value wins, and the report counts the others")

@@ -19,6 +19,13 @@ struct JoinFieldTests {
     var indexValue: CompositeKey<Int, String> { CompositeKey(major, name) }
   }
 
+  /// A value that is not nil, although parts of it may be.
+  struct Span: Codable, IndexKey, Equatable {
+    var name: String?
+    var length: Double?
+    var indexValue: CompositeKey<String?, Double?> { CompositeKey(name, length) }
+  }
+
   struct Place: Codable, Equatable {
     var town: String
     var zone: Int8?
@@ -29,6 +36,7 @@ struct JoinFieldTests {
     var rank: Rank?
     var price: Money
     var version: Version?
+    var span: Span?
     var day: Date
     var mark: UUID
     var bytes: Data?
@@ -47,6 +55,10 @@ struct JoinFieldTests {
       rank = pick([nil, .low, .high])
       price = Money(cents: pick([.min, -1, 0, .max]))
       version = pick([nil, Version(major: 1, name: pick(texts)), Version(major: 2, name: "x")])
+      span = pick([
+        nil, Span(name: nil, length: nil), Span(name: nil, length: pick([0, .nan])),
+        Span(name: pick(texts), length: pick([nil, -0.0, .nan])),
+      ])
       day = Date(timeIntervalSinceReferenceDate: pick([-0.0, 0, .nan, 1e9, -1e9]))
       mark = UUID(uuid: (pick([0, 1]), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, pick([0, 255])))
       bytes = pick([nil, Data(), Data([0]), Data([0, 0]), Data(repeating: 0, count: 200)])
@@ -94,6 +106,7 @@ struct JoinFieldTests {
       Index(\.values.price)
       Index(\.values.version)
       Index(\.values.version, \.values.rank)
+      Index(\.values.span)
       Index(\.values.day)
       Index(\.values.mark)
       Index(\.values.bytes)
@@ -134,6 +147,7 @@ struct JoinFieldTests {
     [
       value("flag", \.values.flag, \.flag), optional("rank", \.values.rank, \.rank),
       value("price", \.values.price, \.price), optional("version", \.values.version, \.version),
+      optional("span", \.values.span, \.span),
       value("day", \.values.day, \.day), value("mark", \.values.mark, \.mark),
       optional("bytes", \.values.bytes, \.bytes), value("link", \.values.link, \.link),
       value("small", \.values.small, \.small), optional("ratio", \.values.ratio, \.ratio),
@@ -151,6 +165,7 @@ struct JoinFieldTests {
     [
       value("flag", \.values.flag, \.flag), optional("rank", \.values.rank, \.rank),
       value("price", \.values.price, \.price), optional("version", \.values.version, \.version),
+      optional("span", \.values.span, \.span),
       value("day", \.values.day, \.day), value("mark", \.values.mark, \.mark),
       optional("bytes", \.values.bytes, \.bytes), value("link", \.values.link, \.link),
       value("small", \.values.small, \.small), optional("ratio", \.values.ratio, \.ratio),
