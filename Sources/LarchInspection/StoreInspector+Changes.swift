@@ -60,10 +60,9 @@ extension StoreInspector {
       try id.withUnsafeBytes { id in
         let bytes = try RecordEnvelope.open(stored, id: id, in: collection.handle)
         let record = RawRecord(bytes, shapes: shapes)
-        let fields = try record.fields().map {
-          ($0.name, try RawRecord.json(of: $0.value, shapes: shapes))
-        }
-        return (try record.json(), Dictionary(fields) { first, _ in first })
+        let row = TypelessQuery.Row(id: "", record)
+        let fields = try row.fields().map { ($0.name, $0.json) }
+        return (try row.json(), Dictionary(fields) { first, _ in first })
       }
     }
   }

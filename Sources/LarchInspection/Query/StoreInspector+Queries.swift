@@ -8,7 +8,7 @@ package struct TypelessQuery {
     package let id: String
     private let record: RawRecord
 
-    fileprivate init(id: String, _ record: RawRecord) {
+    init(id: String, _ record: RawRecord) {
       self.id = id
       self.record = record
     }
@@ -19,12 +19,17 @@ package struct TypelessQuery {
     /// - Complexity: the length of the record.
     package func json() throws -> String { try record.json() }
 
-    /// The fields in stored order, with their values as JSON.
+    /// The fields in stored order, with their values as JSON. A record that is one value or a list has one, `value`.
     ///
     /// - Throws: `.corrupted` for bytes that are not a record.
     /// - Complexity: the length of the record.
     package func fields() throws -> [(name: String, json: String)] {
-      try record.fields().map { ($0.name, try RawRecord.json(of: $0.value, shapes: record.shapes)) }
+      let fields = try record.fields().map {
+        ($0.name, try RawRecord.json(of: $0.value, shapes: record.shapes))
+      }
+      if !fields.isEmpty { return fields }
+      let json = try json()
+      return json.hasPrefix("{") ? [] : [("value", json)]
     }
   }
 

@@ -6,7 +6,7 @@ internal import Larch
 /// Numbers are written in full, floating point in the shortest form that reads back the same.
 /// Values that are not JSON numbers are texts: `"inf"`, `"-inf"`, `"nan"`, or for any other NaN
 /// `"nan:` and its bits in hexadecimal.
-enum ExactText {
+package enum ExactText {
   static func write(
     _ kind: FieldKind, _ value: UnsafeRawBufferPointer, to writer: inout JSONTextWriter
   ) throws {
@@ -125,7 +125,7 @@ enum ExactText {
   // MARK: Dates
 
   /// The seconds since 2001 of `2026-01-31T12:00:00.25Z`, with the calculation of the writer.
-  static func date(_ text: String) -> Double? {
+  package static func date(_ text: String) -> Double? {
     let bytes = Array(text.utf8)
     guard bytes.count >= 20, bytes.count <= 30, bytes[bytes.count - 1] == UInt8(ascii: "Z"),
       bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
@@ -208,7 +208,7 @@ enum ExactText {
     if let place = rest.firstIndex(where: { $0 == "e" || $0 == "E" }) {
       var power = rest[rest.index(after: place)...]
       if power.first == "+" { power.removeFirst() }
-      guard let number = Int(power), abs(number) < 1000 else { return nil }
+      guard let number = Int(power), (-999...999).contains(number) else { return nil }
       exponent = number
       rest = rest[..<place]
     }

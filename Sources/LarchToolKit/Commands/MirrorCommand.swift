@@ -167,7 +167,7 @@ struct MirrorCommand: Command {
       if isDone || !isOnce || status.isWaiting {
         let text = isJSON ? status.json.text(isIndented: false) : "\(status)"
         if text != shown {
-          try console.print(Line(text))
+          try isJSON ? console.print(jsonLine: status.json) : console.print(Line(text))
           try console.flush()
         }
         shown = text

@@ -67,7 +67,7 @@ struct QueryCommand: Command {
         }
       case .ids:
         try query.forEachID { id in
-          try console.print(Line(id))
+          try console.print(data: id)
           return true
         }
       case .plan: try console.print(plan: try query.explain(running: true))

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Larch
+internal import LarchInspection
 internal import LarchPostgres
 
 /// `larch restore`: makes a store from its log on a server.
@@ -38,6 +39,8 @@ struct RestoreCommand: Command {
       "Go on in place of a machine that is lost"),
   ]
 
+  private static let exact = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+
   private let path: String
   private let log: ServerLog
   private let point: Store.RestorePoint
@@ -62,7 +65,9 @@ struct RestoreCommand: Command {
     }
   }
 
-  private static func date(_ text: String) -> Date? { try? Date(text, strategy: .iso8601) }
+  private static func date(_ text: String) -> Date? {
+    ExactText.date(text).map(Date.init(timeIntervalSinceReferenceDate:))
+  }
 
   func run(_ console: Console) throws -> ExitCode {
     let restored: Store.RestoredCommit
@@ -77,7 +82,7 @@ struct RestoreCommand: Command {
             from: log, to: path, at: point, replacing: isReplacing, progress: show)
       }
     }
-    let (position, time) = (Int(clamping: restored.position), restored.time.formatted(.iso8601))
+    let (position, time) = (Int(clamping: restored.position), restored.time.formatted(Self.exact))
     if isJSON {
       try console.print(
         json: [

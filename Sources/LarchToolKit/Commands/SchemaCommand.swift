@@ -137,7 +137,7 @@ private struct Schema {
           ]
         }),
       "migrations": .array(
-        migrations.map { ["name": .string($0.name), "date": .string(Amount.time($0.date))] }),
+        migrations.map { ["name": .string($0.name), "date": .string($0.date.formatted(.iso8601))] }),
     ]
   }
 }

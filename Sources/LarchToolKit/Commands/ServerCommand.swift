@@ -76,9 +76,8 @@ struct ServerCommand: Command {
   }
 
   private func list(_ found: [StoreOnServer]?, _ console: Console) throws -> ExitCode {
-    func time(_ seconds: Double) -> String {
-      Date(timeIntervalSince1970: seconds).formatted(.iso8601)
-    }
+    // A restoration by time takes these.
+    func time(_ seconds: Double) -> String { LogTime.text(including: seconds) }
     guard let stores = found else {
       try isJSON
         ? console.print(json: .array([]))

@@ -67,11 +67,12 @@ struct TablesCommand: Command {
     Interruption.beginWatching()
     let feed = TablesFeed(store, client, into: tables)
     var patience = Patience()
+    var failure = ""
     while !Interruption.isRequested {
       messages.show(on: console)
       do {
         let step = try feed.step()
-        patience = Patience()
+        (patience, failure) = (Patience(), "")
         guard step == .current else {
           try tell(step, console)
           continue
@@ -80,11 +81,15 @@ struct TablesCommand: Command {
           try tell(step, console)
           return .well
         }
-      } catch let error as LarchError where error.code == .unavailable && !patience.hasEnded {
+      } catch let error as LarchError
+        where error.code == .unavailable && !(isOnce && patience.hasEnded)
+      {
         // The server comes back, or the copy is made again; the tables have the place from which to go on.
-        if !isOnce {
-          patience = Patience()
-          try console.print(Line("waiting: \(error)"))
+        if !isOnce, "\(error)" != failure {
+          failure = "\(error)"
+          try isJSON
+            ? console.print(jsonLine: ["step": "waiting", "error": .string(failure)])
+            : console.print(Line("waiting: \(failure)"))
           try console.flush()
         }
         Interruption.wait(.seconds(1))
@@ -138,10 +143,10 @@ struct TablesCommand: Command {
 
   private func print(_ what: String, _ rows: Int, entries: Int?, _ console: Console) throws {
     if isJSON {
-      let line = JSON.object([
-        "commits": entries.map { .int($0) } ?? .null, "rows": .int(rows), "step": .string(what),
-      ])
-      try console.print(Line(line.text(isIndented: false)))
+      try console.print(
+        jsonLine: [
+          "commits": entries.map { .int($0) } ?? .null, "rows": .int(rows), "step": .string(what),
+        ])
     } else {
       let commits = entries.map { " of \(Amount.counted($0, "commit"))" } ?? ""
       let amount = rows == 0 && entries == nil ? "" : ": \(Amount.counted(rows, "row"))\(commits)"

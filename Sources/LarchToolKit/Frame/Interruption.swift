@@ -5,10 +5,14 @@ internal import Synchronization
 enum Interruption {
   private static let isAskedFor = Atomic(false)
 
-  /// From now on, the signals only set the flag `isRequested`.
+  /// From now on, the signals only set the flag `isRequested`. A second one ends the program, which may be waiting for a
+  /// server.
   static func beginWatching() {
-    // A store to an atomic boolean is one of the few things that a handler may do.
-    handle([SIGINT, SIGTERM]) { _ in Interruption.isAskedFor.store(true, ordering: .relaxed) }
+    // A store to an atomic boolean and `signal` are two of the few things that a handler may do.
+    handle([SIGINT, SIGTERM]) { number in
+      Interruption.isAskedFor.store(true, ordering: .relaxed)
+      signal(number, SIG_DFL)
+    }
   }
 
   /// Sets a handler for signals.

@@ -85,10 +85,10 @@ package struct Line: ExpressibleByStringInterpolation, CustomStringConvertible, 
     for piece in pieces {
       for word in Line.words(piece.text) {
         var word = word
-        while Printable.width(word) > room {
-          let isTooLong = Printable.width(word.trimmingSpaces) > width
-          if !isTooLong, word.trimmingSpaces.isEmpty { break }
-          if !isTooLong, Printable.width(word.trimmingSpaces) <= room { break }
+        while Printable.isWider(word, than: room) {
+          let text = word.trimmingSpaces
+          let isTooLong = Printable.isWider(text, than: width)
+          if !isTooLong, text.isEmpty || !Printable.isWider(text, than: room) { break }
           if isTooLong {
             let start = Line.prefix(of: word, width: room)
             line.append(start, piece.style)

@@ -60,13 +60,26 @@ package enum Printable {
     return text.reduce(0) { $0 + width($1) }
   }
 
+  /// Whether the text is wider than so many columns. It looks at no more of the text than it must.
+  static func isWider(_ text: some StringProtocol, than limit: Int) -> Bool {
+    var room = limit
+    for character in text {
+      room -= width(character)
+      if room < 0 { return true }
+    }
+    return false
+  }
+
   static func width(_ character: Character) -> Int {
+    if character.isASCII { return 1 }
     guard let first = character.unicodeScalars.first else { return 0 }
     switch first.properties.generalCategory {
     case .nonspacingMark, .enclosingMark, .format: return 0
     default: break
     }
-    if character.unicodeScalars.contains("\u{FE0F}") { return 2 }
+    if character.unicodeScalars.contains("\u{FE0F}") || first.properties.isEmojiPresentation {
+      return 2
+    }
     return wide.contains { $0.contains(first.value) } ? 2 : 1
   }
 

@@ -21,15 +21,19 @@ package enum StoreFile {
     _ path: String, isVerified: Bool = false, follows: Bool = false
   ) throws -> Store {
     do {
-      return try openInPlace(path, isVerified)
+      return try openInPlace(path, isVerified, follows)
     } catch let error as LarchError where error.code == .accessDenied && !follows {
       guard let copy = try StoreCopies.make(of: path) else { throw error }
-      return try openInPlace(copy, isVerified)
+      return try openInPlace(copy, isVerified, follows)
     }
   }
 
-  private static func openInPlace(_ path: String, _ isVerified: Bool) throws -> Store {
+  private static func openInPlace(
+    _ path: String, _ isVerified: Bool, _ follows: Bool
+  ) throws -> Store {
     var options = Store.Options()
+    // Whoever compares states keeps the earlier one for as long as the user says.
+    if follows { options.maximumSnapshotAge = nil }
     options.isReadOnly = true
     options.needsLockFile = true
     options.isVerified = isVerified || isSmall(path)

@@ -69,6 +69,10 @@ package struct Table {
   /// Narrows the widest columns first; nil if that is not enough.
   private func narrowed(_ widths: [Int], to width: Int) -> [Int]? {
     var widths = widths
+    // No column of a table that fits is wider than the table.
+    for column in columns.indices where columns[column].narrowing != .never {
+      widths[column] = min(widths[column], max(width, Table.leastWidth))
+    }
     while total(widths) > width {
       let flexible = widths.indices.filter {
         columns[$0].narrowing != .never && widths[$0] > Table.leastWidth

@@ -53,6 +53,19 @@ struct FrameTests {
     #expect(Line(text).wrapped(to: width).map(\.description) == lines)
   }
 
+  @Test("A text of many screens is wrapped, and its table is narrowed")
+  func longText() {
+    let text = (0..<40_000).map { $0 % 50 == 49 ? " " : "é" }.joined()
+    let lines = Line(text).wrapped(to: 30).map(\.description)
+    #expect(lines.joined().filter { $0 != " " }.count == 39_200)
+    #expect(lines.allSatisfy { Printable.width($0) <= 30 })
+    var table = Table([.init("id"), .init("text", .wrap), .init("other", .cut)])
+    table.add(["1", Line(String(repeating: "x", count: 100_000)), Line(text)])
+    let rows = table.lines(width: 60).map(\.description)
+    #expect(rows.allSatisfy { Printable.width($0) <= 60 })
+    #expect(rows.joined().count { $0 == "x" } == 100_001)
+  }
+
   @Test(
     "A text cannot send commands to a terminal",
     arguments: [
@@ -67,7 +80,7 @@ struct FrameTests {
 
   @Test(
     "Columns are counted as a terminal does",
-    arguments: [("abc", 3), ("日本", 4), ("e\u{301}", 1), ("👍🏽", 2), ("", 0)])
+    arguments: [("abc", 3), ("日本", 4), ("e\u{301}", 1), ("👍🏽", 2), ("", 0), ("✅⭐⌚🟢🪴🇳🇴", 12)])
   func widths(text: String, columns: Int) { #expect(Printable.width(text) == columns) }
 
   @Test("Colours are only for terminals, and can be switched off")

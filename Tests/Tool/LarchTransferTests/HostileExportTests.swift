@@ -49,6 +49,30 @@ struct HostileExportTests {
     return found
   }
 
+  @Test(
+    "A power of ten beyond every number is refused",
+    arguments: ["-9223372036854775808", "9223372036854775807", "-1000", "99999999999999999999"])
+  func powers(power: String) throws {
+    let text = try withScratchPath { path throws in
+      try Store.using(path, Priced.self) { store throws in
+        var priced = Priced(price: 1.5)
+        try store.save(&priced)
+        return try store.exportText()
+      }
+    }
+    let wrong = text.replacing("1.5", with: "1e\(power)")
+    try #require(wrong != text)
+    try withScratchPath { path throws in
+      let error = caught { try Store.makeStore(at: path, from: .text(wrong)) }
+      #expect(error != nil)
+    }
+  }
+
+  struct Priced: Record {
+    var id = RecordID<Priced>()
+    var price: Decimal
+  }
+
   @Test("An error in a line is reported with its number, and nothing is changed")
   func lines() throws {
     let lines = try sample()

@@ -104,6 +104,51 @@ import Testing
     #expect(run("query", path, "Resident", "order by age", "--ids").output == "2\n1\n3\n")
   }
 
+  /// A record that is stored as a list.
+  struct Pair: Record {
+    var id: String
+    var text: String
+
+    init(id: String, text: String) { (self.id, self.text) = (id, text) }
+
+    init(from decoder: any Decoder) throws {
+      var list = try decoder.unkeyedContainer()
+      id = try list.decode(String.self)
+      text = try list.decode(String.self)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var list = encoder.unkeyedContainer()
+      try list.encode(id)
+      try list.encode(text)
+    }
+  }
+
+  @Test func recordsWithoutFieldsAreShownAsOneValue() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("pairs.larch")
+    try Store.using(path, Pair.self) { store throws in
+      // A mark for the direction of writing is a part of the id, for whoever reads it with `get`.
+      for id in ["a", "b\u{200E}c"] {
+        var pair = Pair(id: id, text: "x")
+        try store.save(&pair)
+      }
+    }
+    #expect(run("query", path, "Pair", "limit 1").output.contains("[\"a\",\"x\"]"))
+    #expect(run("get", path, "Pair", "a").output.contains("[\"a\",\"x\"]"))
+    #expect(run("query", path, "Pair", "--ids").output == "a\nb\u{200E}c\n")
+    #expect(run("get", path, "Pair", "b\u{200E}c").code == 0)
+  }
+
+  @Test(arguments: [
+    "2026-11-26T08:30:00Zgarbage", "2026-11-26T08:30:00Z+02:00", "2026-02-31T08:30:00Z",
+    "2026-11-26T28:99:00Z", "2026-11-26",
+  ])
+  func aTimeThatIsNoneIsRefused(time: String) {
+    let outcome = run("restore", "x.larch", "postgres://nowhere/x", "--time", time)
+    #expect(outcome.code == 2 && outcome.errors.contains("2026-11-26T08:30:00Z"))
+  }
+
   @Test func thePlanIsThatOfATypedQuery() throws {
     let folder = try TemporaryFolder()
     let path = try makeStore(folder)

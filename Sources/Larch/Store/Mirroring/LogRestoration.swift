@@ -92,11 +92,8 @@ struct LogRestoration {
     ) {
       $0.path = location.path
       let (oldest, newest) = (head.foldedTime, head.time)
-      func time(_ seconds: Double) -> String {
-        Date(timeIntervalSince1970: seconds).formatted(.iso8601)
-      }
       $0.detail =
-        "commit \(head.folded.position) of \(time(oldest)) to commit \(head.newest.position) of \(time(newest))"
+        "commit \(head.folded.position) of \(LogTime.text(including: oldest)) to commit \(head.newest.position) of \(LogTime.text(including: newest))"
     }
   }
 
@@ -143,9 +140,21 @@ struct LogRestoration {
   private func takePlace(after place: LogPlace, _ environment: LMDBEnvironment) throws -> Bool {
     let entry = LogEntry(
       after: place, random: .random(in: .min ... .max), changes: ChangeRecord.nothing)
-    guard try log.append([entry], mayBeThere: false) else { return false }
-    try environment.becomeWriter(with: entry)
-    return true
+    let end = MonotonicTime.after(seconds: 10)
+    var mayBeThere = false
+    while true {
+      do {
+        guard try log.append([entry], mayBeThere: mayBeThere) else { return false }
+        try environment.becomeWriter(with: entry)
+        return true
+      } catch let error as LarchError
+        where error.code == .unavailable && MonotonicTime.now.nanoseconds < end.nanoseconds
+      {
+        // Nobody knows whether the append happened: the same one again tells.
+        mayBeThere = true
+        Thread.sleep(forTimeInterval: 0.05)
+      }
+    }
   }
 
   /// The next entries up to the point; none at the end.
@@ -176,6 +185,15 @@ struct LogRestoration {
     LarchError(.unavailable, "The log was cut while it was read; restore again.") {
       $0.path = location.path
     }
+  }
+}
+
+package enum LogTime {
+  /// A time of an entry, rounded up to a millisecond after it, so that a restoration to what this says has the entry.
+  package static func text(including seconds: Double) -> String {
+    let milliseconds = (seconds * 1000).rounded(.down) + 2
+    return Date(timeIntervalSince1970: (milliseconds + 0.1) / 1000)
+      .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
   }
 }
 
