@@ -106,6 +106,9 @@ extension LibPQ {
     static let tuples: CInt = 2
     static let copyOut: CInt = 3
     static let copyIn: CInt = 4
+    static let copyBoth: CInt = 8
+    /// libpq gives such a result again and again, until the copy has ended.
+    static let copies = [copyOut, copyIn, copyBoth]
   }
   enum Field {
     static let state = CInt(UInt8(ascii: "C"))

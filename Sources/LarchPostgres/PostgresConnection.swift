@@ -269,9 +269,9 @@ extension PostgresConnection {
       switch pq.resultStatus(result) {
       case LibPQ.ResultStatus.command, LibPQ.ResultStatus.tuples:
         rows = PostgresRows(result, pq)
-      case LibPQ.ResultStatus.copyIn, LibPQ.ResultStatus.copyOut:
+      case let status where LibPQ.ResultStatus.copies.contains(status):
         pq.clear(result)
-        throw PostgresFailure(.form, "a copy was not asked for")
+        throw Self.unexpectedCopy
       default:
         failure = failure ?? self.failure(result)
         pq.clear(result)
@@ -319,6 +319,10 @@ extension PostgresConnection {
     }
   }
 
+  private static var unexpectedCopy: PostgresFailure {
+    PostgresFailure(.form, "a copy was not asked for")
+  }
+
   private func timedOut() -> PostgresFailure {
     PostgresFailure(.timeout, "no answer \(wake.text(answerTimeout))")
   }
@@ -340,18 +344,20 @@ extension PostgresConnection {
 
 extension PostgresConnection {
   /// Begins `COPY … FROM STDIN` or `TO STDOUT`.
-  func beginCopy(_ statement: String) throws(PostgresFailure) {
+  ///
+  /// - Parameter expected: which of the two, as the status of its result.
+  func beginCopy(_ statement: String, _ expected: CInt) throws(PostgresFailure) {
     try finishAhead()
     guard pq.sendQuery(handle, statement) == 1 else { throw lost() }
     trips += 1
     guard let result = try nextResult() else { throw lost() }
     defer { pq.clear(result) }
     let status = pq.resultStatus(result)
-    guard status == LibPQ.ResultStatus.copyIn || status == LibPQ.ResultStatus.copyOut else {
-      let failure = failure(result)
-      while let rest = try nextResult() { pq.clear(rest) }
-      throw failure
-    }
+    if status == expected { return }
+    if LibPQ.ResultStatus.copies.contains(status) { throw Self.unexpectedCopy }
+    let failure = failure(result)
+    _ = try? rows()
+    throw failure
   }
 
   /// Sends bytes of a copy, and waits until the system has taken them.
@@ -378,6 +384,7 @@ extension PostgresConnection {
     while let result = try nextResult() {
       defer { pq.clear(result) }
       if pq.resultErrorField(result, LibPQ.Field.state) != nil { return failure(result) }
+      if LibPQ.ResultStatus.copies.contains(pq.resultStatus(result)) { return Self.unexpectedCopy }
     }
     return lost()
   }

@@ -44,7 +44,7 @@ package struct PostgresFailure: Error, CustomStringConvertible {
     switch kind {
     // A class of errors after which the server closes the connection.
     case .server(let state): state.hasPrefix("08") || isLost || takesNoWrites
-    case .form: false
+    // What the server says next may belong to something that was not asked for, such as a copy.
     default: true
     }
   }

@@ -26,21 +26,28 @@ extension PostgresLog {
     ]
     var calls = mayBeThere ? 1 : 0
     let isDone = inTurn(&calls) { try append(batches, before, $0) }
-    if let isDone { return try isDone || calls > 1 && isSafelyThere(last.place) }
+    if let isDone { return try isDone || calls > 1 && isSafelyThere(last.place, mayBeThere) }
     for _ in 0..<Self.attempts {
       do {
         if try appendOnce(batches, before, &calls) { return true }
-        return try calls > 1 && isSafelyThere(last.place)
+        return try calls > 1 && isSafelyThere(last.place, mayBeThere)
       } catch let failure as LarchError where failure.isConflict {
         // Only where the database has another isolation than PostgreSQL's own default.
         continue
       }
     }
-    return try isSafelyThere(last.place)
+    return try isSafelyThere(last.place, mayBeThere)
   }
 
-  private func isSafelyThere(_ place: LogPlace) throws -> Bool {
-    guard try isThere(place) else { return false }
+  /// - Parameter mayBeThere: whether the caller looks itself, if this says no.
+  private func isSafelyThere(_ place: LogPlace, _ mayBeThere: Bool) throws -> Bool {
+    guard let isThere = try isThere(place) else {
+      if mayBeThere { return false }
+      throw LarchError(
+        .damagedLog, "The log has cut what was just appended; nobody can say what became of it."
+      ) { $0.path = name }
+    }
+    guard isThere else { return false }
     // The entry is there, whatever comes of this.
     try confirm(followsAttempt: true)
     return true
@@ -106,7 +113,7 @@ extension PostgresLog {
   ) throws -> Bool {
     let newest = """
       \(tables.here), newest AS (
-        SELECT l.era, l.total FROM here JOIN \(tables("log")) l USING (era)
+        SELECT l.era, l.total, \(Self.time) AS at FROM here JOIN \(tables("log")) l USING (era)
         WHERE format = \(PostgresTables.format) AND position = $2 AND part = 0 AND token = $3
       )
       """
@@ -115,7 +122,7 @@ extension PostgresLog {
       let rows = try connection.runOnTables(
         """
         \(newest) \(insertion)
-        SELECT era, $4, $5, $6, total + $7, $8, $9, $10 FROM newest \(PostgresTables.ifFree)
+        SELECT era, $4, $5, $6, total + $7, at, $8, $9, $10 FROM newest \(PostgresTables.ifFree)
         """, before + batch.singleValues, often: true)
       return rows?.changed == 1
     }
@@ -134,10 +141,13 @@ extension PostgresLog {
   }
 
   private var insertion: String {
-    "INSERT INTO \(tables("log")) (era, position, part, parts, total, token, before, changes)"
+    "INSERT INTO \(tables("log")) (era, position, part, parts, total, at, token, before, changes)"
   }
   private static let values =
-    "p.position, p.part, p.parts, newest.total + p.total, p.token, p.before, p.changes"
+    "p.position, p.part, p.parts, newest.total + p.total, newest.at, p.token, p.before, p.changes"
+  /// The time of a new entry, of which `l` is the newest before it. That of the transaction would be earlier: it may have
+  /// waited for its turn since. And a restoration by time needs times that do not go back.
+  private static let time = "greatest(clock_timestamp(), l.at)"
 
   /// Appends further rows to those that the transaction appended.
   private func appendRest(_ batch: Batch, _ connection: PostgresConnection) throws {
@@ -145,24 +155,29 @@ extension PostgresLog {
       """
       \(tables.here), newest AS (
         SELECT era, (SELECT total FROM \(tables("log")) l WHERE l.era = here.era AND position = $2 AND part = 0)
-          AS total FROM here
+          AS total, (SELECT \(Self.time) FROM \(tables("log")) l WHERE l.era = here.era
+          ORDER BY position DESC, part DESC LIMIT 1) AS at FROM here
       )
       \(insertion) SELECT newest.era, \(Self.values) FROM newest, (\(Batch.pieces(from: 3))) p
       """, [.text(store), .int(batch.origin)] + batch.values)
   }
 
-  /// Whether the log has an entry, after an attempt to append it. Its token stands for all entries before it.
-  private func isThere(_ place: LogPlace) throws -> Bool {
+  /// Whether the log has an entry, after an attempt to append it. Its token stands for all entries before it. Nil if
+  /// the log begins after its place by now.
+  func isThere(_ place: LogPlace) throws -> Bool? {
     try call(followsAttempt: true) { connection in
       let rows = try connection.runOnTables(
         """
         \(tables.here)
-        SELECT format, token FROM here
+        SELECT format, token, folded FROM here
         LEFT JOIN \(tables("log")) l ON l.era = here.era AND position = $2 AND part = 0
         """, [.text(store), .int(Int64(place.position))])
       guard let rows, rows.count > 0 else { return false }
       try checkFormat(rows, 0)
-      return try !rows.isNull(0, 1) && token(rows, 0, 1) == place.token
+      guard !rows.isNull(0, 1) else {
+        return try place.position < position(rows, 0, 2) ? nil : false
+      }
+      return try token(rows, 0, 1) == place.token
     }
   }
 }

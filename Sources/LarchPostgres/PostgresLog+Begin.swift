@@ -161,7 +161,8 @@ private final class PostgresStateWriter: LogStateWriter {
     if table == wanted { return }
     try endTable()
     try connection.beginCopy(
-      "COPY \(tables(wanted)) (era, tree, key, value) FROM STDIN (FORMAT binary)")
+      "COPY \(tables(wanted)) (era, tree, key, value) FROM STDIN (FORMAT binary)",
+      LibPQ.ResultStatus.copyIn)
     table = wanted
     buffer.append(contentsOf: CopyFormat.signature)
     // Flags, and the length of an extension.

@@ -12,7 +12,7 @@ extension PostgresLog {
           """
           COPY (SELECT tree, key, value FROM \(tables(table)) WHERE era = \(era.era) ORDER BY \(order))
           TO STDOUT (FORMAT binary)
-          """)
+          """, LibPQ.ResultStatus.copyOut)
         var reader = StateReader(trees: trees, hasDuplicates: table == "pair", writer: writer)
         var isOpen = true
         while isOpen {

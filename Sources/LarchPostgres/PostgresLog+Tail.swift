@@ -8,15 +8,20 @@ extension PostgresLog {
     guard place.position < Self.positionLimit else { return .diverged }
     endTurnIfPooled()
     return try call { connection in
-      let rows = try connection.runOnTables(
-        tailStatement(.parameters),
-        [
-          .text(store), .int(Int64(place.position)), .bytes(place.token.bytes),
-          .int(Self.usable(limit)),
-        ])
-      guard let rows else { return .diverged }
-      return try readTail(rows, after: place)
+      guard let rows = try tailRows(after: place, limit, connection) else { return .diverged }
+      return try readTail(rows, after: place, limit, connection)
     }
+  }
+
+  private func tailRows(
+    after place: LogPlace, _ limit: Int, _ connection: PostgresConnection
+  ) throws -> PostgresRows? {
+    try connection.runOnTables(
+      tailStatement(.parameters),
+      [
+        .text(store), .int(Int64(place.position)), .bytes(place.token.bytes),
+        .int(Self.usable(limit)),
+      ])
   }
 
   private static func usable(_ limit: Int) -> Int64 { Int64(max(0, min(limit, 1 << 40))) }
@@ -62,8 +67,28 @@ extension PostgresLog {
     """
   }
 
-  /// The answer to `tailStatement`.
-  func readTail(_ rows: PostgresRows, after place: LogPlace) throws -> LogTail {
+  /// The answer to `tailStatement`. A statement stops before the entry that goes beyond the limit; so the rest is asked
+  /// for, until the limit is reached or the log ends.
+  func readTail(
+    _ rows: PostgresRows, after place: LogPlace, _ limit: Int, _ connection: PostgresConnection
+  ) throws -> LogTail {
+    let first = try readTail(rows, after: place)
+    guard case .entries(var all) = first else { return first }
+    var rows = rows
+    var left = limit - all.reduce(0) { $0 + $1.changes.count }
+    while left > 0, let last = all.last?.place, try position(rows, 0, 3) > last.position {
+      // What was folded or lost meanwhile is found by whoever asks for what follows these.
+      guard let more = try tailRows(after: last, left, connection),
+        case .entries(let entries) = try readTail(more, after: last)
+      else { break }
+      all += entries
+      left -= entries.reduce(0) { $0 + $1.changes.count }
+      rows = more
+    }
+    return .entries(all)
+  }
+
+  private func readTail(_ rows: PostgresRows, after place: LogPlace) throws -> LogTail {
     guard rows.count > 0 else { return .diverged }
     try checkFormat(rows, 0)
     let folded = try position(rows, 0, 1)

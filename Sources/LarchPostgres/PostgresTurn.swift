@@ -123,7 +123,7 @@ extension PostgresLog {
         DECLARE turn BINARY CURSOR FOR \(tailStatement(.literals(store, place, limit)));
         FETCH ALL FROM turn
         """)
-    let tail = try readTail(rows, after: place)
+    let tail = try readTail(rows, after: place, limit, connection)
     turn.withLock { $0.connection = connection }
     // Closed meanwhile: nobody else ends it.
     if wake.hasEnded { endTurn() }

@@ -127,7 +127,10 @@ package final class PostgresRows {
   package func double(_ row: Int, _ column: Int) throws(PostgresFailure) -> Double {
     let bytes = try value(row, column, PostgresType.float8)
     guard bytes.count == 8 else { throw PostgresFailure(.form, "a number has another length") }
-    return Double(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)))
+    let number = Double(
+      bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)))
+    guard number.isFinite else { throw PostgresFailure(.form, "a number is none that was stored") }
+    return number
   }
 
   package func bool(_ row: Int, _ column: Int) throws(PostgresFailure) -> Bool {

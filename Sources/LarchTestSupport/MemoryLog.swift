@@ -48,12 +48,12 @@ package final class MemoryServer: @unchecked Sendable {
     set { changed.withLock { turnHook = newValue } }
   }
   private var turnHook: (@Sendable () -> Void)?
-  /// Seconds that a whole state takes to arrive at least.
-  package var stateDelay: Double {
-    get { changed.withLock { slowness } }
-    set { changed.withLock { slowness = newValue } }
+  /// Called when a whole state has been sent, before the log takes it.
+  package var atState: (@Sendable () -> Void)? {
+    get { changed.withLock { stateHook } }
+    set { changed.withLock { stateHook = newValue } }
   }
-  private var slowness = 0.0
+  private var stateHook: (@Sendable () -> Void)?
   /// The client whose turn it is.
   fileprivate var turn: ObjectIdentifier?
 
@@ -185,7 +185,7 @@ package final class MemoryLog: SharedLog, @unchecked Sendable {
     guard try call({ $0?.newest }) == expected else { return false }
     let state = MemoryState()
     try fill(state)
-    if server.stateDelay > 0 { Thread.sleep(forTimeInterval: server.stateDelay) }
+    server.atState?()
     try server.breakBegin()
     let isDone = try call { log in
       if let log, log.newest == place, log.folded == place { return true }

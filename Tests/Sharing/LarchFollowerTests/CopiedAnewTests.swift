@@ -79,6 +79,29 @@ import Testing
     #expect(try !Sharing.ship(sharing.writer, log))
   }
 
+  @Test func `attempts that fail do not end the making of a new copy`() throws {
+    let sharing = try Sharing()
+    for number in 0..<3 { try sharing.writer.saveAll([Note(title: "n\(number)", stars: 1)]) }
+    try sharing.ship()
+    let follower = try sharing.follow()
+    defer { follower.close() }
+    try sharing.expectEqual(follower)
+    // Something that cannot be removed has the name of the new copy.
+    let obstacle = sharing.copyPath + "-next"
+    try FileManager.default.createDirectory(
+      atPath: obstacle + "/inside", withIntermediateDirectories: true)
+    sharing.server.forget(2)
+    while follower.follower?.status.error == nil { usleep(1000) }
+    // As many attempts as the pauses allow.
+    usleep(1_500_000)
+    #expect(follower.follower?.status.error?.code != .damagedLog)
+    #expect(try follower.count(Note.all) == 3)
+    try FileManager.default.removeItem(atPath: obstacle)
+    while follower.follower?.status.keptAside == nil { usleep(1000) }
+    #expect(try follower.count(Note.all) == 1)
+    #expect(try files(sharing).count == 2)
+  }
+
   @Test func `copies are made again with a server that fails, again and again`() throws {
     let sharing = try Sharing(seed: 5)
     var writes = RandomWrites(seed: 5)

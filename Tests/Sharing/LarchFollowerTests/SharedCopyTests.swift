@@ -1,4 +1,5 @@
 import Foundation
+import LarchCrashSupport
 import LarchTestSupport
 import Testing
 
@@ -26,6 +27,56 @@ import Testing
     try sharing.ship()
     try await sharing.expectEqualSoon(second)
     #expect(second.follower?.status.activity == .following)
+  }
+
+  #if os(Linux)
+    @Test func `whoever looks on goes on with the file that another process has put there`()
+      async throws
+    {
+      let sharing = try Sharing([Entry.self])
+      func save(_ id: String) throws -> UInt64 {
+        try sharing.writer.saveAllBlocking([Entry(id: id, owner: 1, text: id, value: nil)])
+        try sharing.ship()
+        return try #require(try sharing.writer.environment.outboxHeader()).place.position
+      }
+      _ = try save("one")
+      try sharing.follow([Entry.self]).close()
+      // Another process applies the log, and then another file is in the place of the copy.
+      var applying = try FollowClaim(sharing.copyPath)
+      #expect(applying != nil)
+      let follower = try sharing.follow([Entry.self])
+      defer { follower.close() }
+      await eventually { follower.follower?.status.activity == .waiting }
+      let child = try Child(["commit-once", sharing.copyPath, "compact"], in: sharing.directory)
+      #expect(try child.wait() == .exit(0), "\(child.output)")
+      applying = nil
+      // Nobody reads it, which would show that it was replaced.
+      let newest = try save("two")
+      await eventually { follower.follower?.status.position == newest }
+      #expect(try follower.count(Entry.all) == 2)
+      #expect(follower.follower?.status.activity == .following)
+    }
+  #endif
+
+  @Test func `the entry of a promotion may have been applied by another process`() throws {
+    let sharing = try Sharing()
+    try sharing.writer.saveAll([Note(title: "one", stars: 1)])
+    try sharing.ship()
+    let follower = try sharing.follow()
+    defer { follower.close() }
+    try sharing.expectEqual(follower)
+    let environment = follower.environment
+    let entry = LogEntry(
+      after: try environment.followedPlace(), random: 3, changes: ChangeRecord.nothing)
+    try environment.applyMissing([entry])
+    try environment.becomeWriter(with: entry)
+    let header = try #require(try environment.outboxHeader())
+    #expect(header.role == .writer && header.place == entry.place)
+    // Not if another one was promoted after it.
+    let next = LogEntry(after: entry.place, random: 4, changes: ChangeRecord.nothing)
+    try environment.setOutboxRole(.follower)
+    try environment.applyMissing([next])
+    #expect(caught { try environment.becomeWriter(with: entry) }?.code == .diverged)
   }
 
   @Test func `only one of two has the claim on a file, and each file has its own`() throws {

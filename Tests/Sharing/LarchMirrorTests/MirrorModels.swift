@@ -141,3 +141,17 @@ extension Store {
     return collector.trees
   }
 }
+
+/// Opens a store with a mirror, which is removed afterwards.
+func withMirrored<T>(
+  _ server: MemoryServer, options: Store.Options = .quick,
+  _ body: (Store, String) async throws -> T
+) async throws -> T {
+  let path = ScratchFile.freshPath()
+  defer { ScratchFile.remove(path) }
+  let store = try Store(
+    at: path, mirror: server.serverLog, for: Shop.self, Order.self, Label.self,
+    options: options)
+  defer { store.close() }
+  return try await body(store, path)
+}

@@ -6,19 +6,6 @@ import Testing
 
 @Suite("A mirror")
 struct MirrorTests {
-  private func withMirrored<T>(
-    _ server: MemoryServer, options: Store.Options = .quick,
-    _ body: (Store, String) async throws -> T
-  ) async throws -> T {
-    let path = ScratchFile.freshPath()
-    defer { ScratchFile.remove(path) }
-    let store = try Store(
-      at: path, mirror: server.serverLog, for: Shop.self, Order.self, Label.self,
-      options: options)
-    defer { store.close() }
-    return try await body(store, path)
-  }
-
   @Test("The log has what the store has, after random writes and failures of the server")
   func random() async throws {
     for seed in 0..<6 as Range<UInt64> {
@@ -275,7 +262,7 @@ struct MirrorTests {
   func movedMeanwhile() async throws {
     let (first, second) = (MemoryServer(name: "first"), MemoryServer(name: "second"))
     // The one that ships to the first log has time to find out.
-    second.stateDelay = 0.5
+    second.atState = { usleep(500_000) }
     for savesFirst in [false, true] {
       try await withMirrored(first) { store, _ in
         try store.mirror?.startOver()

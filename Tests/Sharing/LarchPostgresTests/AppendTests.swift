@@ -63,6 +63,51 @@ struct AppendTests {
     #expect(sizes.count == 33)
   }
 
+  @Test("A tail has as many entries as reach its limit, whatever their sizes are")
+  func tails() throws {
+    let log = try PostgresServer.shared.get().log(freshName())
+    defer { log.close() }
+    try #require(try log.beginSome())
+    var random = SeededGenerator(seed: 6)
+    var all: [LogEntry] = []
+    // More than one statement reads, and some that are larger than the limits.
+    for number in 0..<4300 {
+      let size = number % 400 == 7 ? Int.random(in: 1000..<60_000, using: &random) : number % 50
+      all.append(entry(after: all.last?.place ?? .start, size: size))
+    }
+    #expect(try log.append(all))
+    for limit in [0, 1, 10, 1000, 20_000, 40_000, 300_000, 1 << 30] {
+      for start in [0, 5, 6, 7, 8, 406, 1200, 4299, 4300] {
+        var bytes = 0
+        let wanted = all[start...].prefix { entry in
+          defer { bytes += entry.changes.count }
+          return bytes < max(limit, 1)
+        }
+        let place = start == 0 ? LogPlace.start : all[start - 1].place
+        guard case .entries(let found) = try log.tail(after: place, limit: limit) else {
+          Issue.record("no entries after \(start)")
+          continue
+        }
+        #expect(found.map(\.place) == wanted.map(\.place), "limit \(limit), after \(start)")
+      }
+    }
+  }
+
+  @Test("Whether an entry is there is not known once its place is cut")
+  func cutEntry() throws {
+    let log = try PostgresServer.shared.get().log(freshName())
+    defer { log.close() }
+    try #require(try log.beginSome())
+    let some = entries(4, after: .start)
+    #expect(try log.append(some))
+    let other = entry(after: some[0].place)
+    #expect(try log.isThere(some[1].place) == true && log.isThere(other.place) == false)
+    #expect(try log.fold(through: 3) == some[2].place)
+    #expect(try log.isThere(some[1].place) == nil && log.isThere(other.place) == nil)
+    #expect(try log.isThere(some[3].place) == true)
+    #expect(try log.isThere(entry(after: some[3].place).place) == false)
+  }
+
   @Test("A commit of more than 256 MB is refused, with advice")
   func tooLarge() throws {
     let log = try PostgresServer.shared.get().log(freshName())

@@ -88,7 +88,8 @@ struct TLSProxyTests {
       #expect(found == size / 7)
       let copied = try log.call { connection in
         try connection.beginCopy(
-          "COPY (SELECT repeat('x', \(size)) FROM generate_series(1, \(size / 7))) TO STDOUT")
+          "COPY (SELECT repeat('x', \(size)) FROM generate_series(1, \(size / 7))) TO STDOUT",
+          LibPQ.ResultStatus.copyOut)
         var rows = 0
         while try connection.receiveCopy({ _ in rows += 1 }) {}
         return rows

@@ -81,6 +81,20 @@ struct TurnTests {
       let next = entry(after: newest.place)
       #expect(try a.append([next]))
       #expect(try waiting.result() == [next.place])
+      // Its transaction is older than that entry, and its own entry is not.
+      #expect(try b.append([entry(after: next.place)]))
+      let times = try a.allEntries().map { $0.time ?? 0 }
+      #expect(times.count == 3 && times == times.sorted())
+    }
+  }
+
+  @Test("A turn that ends without an entry lets the next one begin")
+  func orderWithoutEntry() throws {
+    try withClients { a, b, newest throws in
+      let next = entry(after: newest.place)
+      #expect(try a.append([next]))
+      let first = begin(b, after: newest.place)
+      #expect(try first.result() == [next.place])
       // Now the other one waits.
       let again = begin(a, after: newest.place)
       usleep(100_000)

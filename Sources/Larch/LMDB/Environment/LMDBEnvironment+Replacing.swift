@@ -135,6 +135,23 @@ extension LMDBEnvironment {
     (try? TreeRoots.root(of: ReplacementMark.databaseName, in: reader.transaction)) != nil
   }
 
+  /// The newest transaction of the file. If another process has replaced it, the store goes on with the other one.
+  ///
+  /// - Parameter last: what this returned before. Without a commit since, there is nothing to look for: a file may keep
+  ///   the mark of a replacement that could not be completed.
+  func newestTransaction(after last: UInt64?) throws -> (id: UInt64, isReplaced: Bool) {
+    func look() throws -> (id: UInt64, isReplaced: Bool) {
+      let reader = try beginRead(at: CodePlace())
+      defer { endRead(reader) }
+      let id = reader.transaction.id
+      return (id, id != last && isReplaced(in: reader))
+    }
+    let first = try look()
+    guard first.isReplaced else { return first }
+    try followReplacement()
+    return (try look().id, true)
+  }
+
   /// Switches to the file that has replaced this one: whoever opens databases finds out.
   func followReplacement() throws { try openDatabases { _ in } }
 

@@ -3,8 +3,8 @@ extension LMDBEnvironment {
   ///
   /// Those who observe the store hear of it as of any write. An error leaves the file as it was.
   ///
-  /// - Parameter skipsKnown: whether to pass over entries that the file has: another process with the same copy of
-  ///   a shared store may have applied them since they were read.
+  /// - Parameter skipsKnown: whether to pass over entries that the file has: another process with the same copy
+  ///   may have applied them since they were read.
   /// - Returns: the place at which the store is now.
   /// - Throws: `.diverged` if an entry does not follow, `.damagedLog` if one is not whole, `.newerLog` if a
   ///   newer Larch has made it, `.unsuitableFile` if the store is no follower, and what a write throws.
@@ -128,9 +128,10 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Makes a copy the writer of its log, with the entry that took the next place there.
+  /// Makes a copy the writer of its log, with the entry that took the next place there. Another process with the same
+  /// copy may have applied it already.
   func becomeWriter(with entry: LogEntry) throws {
-    try apply([entry])
+    guard try apply([entry], skipsKnown: true) == entry.place else { throw diverged(entry) }
     try setOutboxRole(.writer)
     // These two commits are not flushed by themselves.
     try sync()

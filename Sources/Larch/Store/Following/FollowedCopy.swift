@@ -126,7 +126,7 @@ extension FollowingWork {
   func copyAnew(
     _ reason: Reason, from log: any SharedLog, insteadOf old: LogPlace, mayStop: Bool = true
   ) throws {
-    if reason == .diverged, !pasts.noteAnother() { throw contradiction(log) }
+    if reason == .diverged, pasts.areMany { throw contradiction(log) }
     change { $0.activity = .copying }
     let location = try StoreLocation(environment.path)
     let next = environment.path + "-next"
@@ -141,13 +141,20 @@ extension FollowingWork {
       defer { _ = try? Store.destroy(at: next) }
       places = try FollowedCopy.bringUp(next, from: made, with: log, environment.options)
       if reason == .diverged { aside = try keepAside(location) }
-      let source = try PageFile(path: next)
-      try environment.withUpkeep {
-        try environment.writeQueue.lending { try replace(with: source, insteadOf: old) }
-        // Claims that the log has lost count no more.
-        environment.ids.forgetBlocks()
+      do {
+        let source = try PageFile(path: next)
+        try environment.withUpkeep {
+          try environment.writeQueue.lending { try replace(with: source, insteadOf: old) }
+          // Claims that the log has lost count no more.
+          environment.ids.forgetBlocks()
+        }
+      } catch {
+        // The copy is where it was, and the next attempt keeps it.
+        if let aside { _ = try? Store.destroy(at: aside) }
+        throw error
       }
     }
+    if reason == .diverged { pasts.noteAnother() }
     let place = places.last ?? made
     tell(message(reason, old, place, aside))
     change { status in
@@ -155,6 +162,7 @@ extension FollowingWork {
       if let aside { status.keptAside = aside }
     }
     arrivals.note(places, isAnew: true)
+    generation = environment.generation
   }
 
   private func replace(with source: PageFile, insteadOf old: LogPlace) throws {
@@ -234,10 +242,12 @@ struct OtherPasts {
     hasContinued = true
   }
 
-  /// False if that was too often.
-  mutating func noteAnother() -> Bool {
+  /// A copy with another past was replaced. An attempt that fails does not count.
+  mutating func noteAnother() {
     hasContinued = false
-    if count < Self.limit { count += 1 } else { return false }
-    return true
+    count += 1
   }
+
+  /// Whether that has happened too often.
+  var areMany: Bool { count >= Self.limit }
 }

@@ -16,6 +16,7 @@ extension FollowingWork {
       defer { log.close() }
       var attempts = Attempts(end: end, path: environment.path)
       while try !promoteOnce(log, &attempts) {}
+      claim = nil
       change { $0.activity = .stopped }
     } catch {
       start()
@@ -45,13 +46,20 @@ extension FollowingWork {
   /// One attempt; false if others have appended to the log, or the server did not answer.
   private func promoteOnce(_ log: any SharedLog, _ attempts: inout Attempts) throws -> Bool {
     try attempts.check()
+    // With the claim no other process applies the log meanwhile. One that has it may keep it for as long as it lives, and
+    // goes on beside the promotion.
+    claim = try environment.followClaim(claim)
     let here = try environment.followedPlace()
     let tail: LogTail
     do {
       if try log.head()?.use == .shared { throw isShared }
       tail = try log.tail(after: here, limit: Self.batchBytes)
       if case .cut = tail {
-        try copyAnew(.cut, from: log, insteadOf: here, mayStop: false)
+        if claim == nil {
+          Thread.sleep(forTimeInterval: 0.02)
+        } else {
+          try copyAnew(.cut, from: log, insteadOf: here, mayStop: false)
+        }
         return false
       }
     } catch let error as LarchError where error.code == .unavailable {

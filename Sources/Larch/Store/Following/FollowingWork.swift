@@ -22,15 +22,20 @@ final class FollowingWork: @unchecked Sendable {
   let role: OutboxRole
   let arrivals = Arrivals()
   let state: Locked<State>
+  private let mutex = SystemMutex()
   /// Signalled when the thread must end, and when it has.
-  private let signal = NSCondition()
+  private let signal = SystemCondition()
 
-  // Used by the thread only.
-  private var claim: FollowClaim?
+  // Used by the thread, and by a promotion while there is none.
+  var claim: FollowClaim?
   private var asked = MonotonicTime(nanoseconds: 0)
   /// Whether the log may have entries that the copy does not have.
   private var mustAsk = true
   private var nextFold = MonotonicTime.now
+  /// The transaction for which it is known whether another file has taken the place of this one.
+  private var seen: UInt64?
+  /// The file that `arrivals` tells of, by its number among those that the store has had open.
+  var generation: Int
   /// Whether the file has the name of the log.
   private var hasNotedLog = false
   /// Also used before the thread is started.
@@ -57,6 +62,7 @@ final class FollowingWork: @unchecked Sendable {
     self.environment = environment
     self.serverLog = serverLog
     self.options = options
+    generation = environment.generation
     let place = try environment.followedPlace(role)
     arrivals.note([place])
     var first = State(
@@ -94,10 +100,10 @@ final class FollowingWork: @unchecked Sendable {
       defer { state.client = nil }
       return (state.thread == ThreadIdentity.current, state.client)
     }
-    signal.withLock { signal.broadcast() }
+    locked { signal.broadcast() }
     client?.close()
     if isOwn { return }
-    signal.withLock { while !state.withLock({ $0.hasEnded }) { signal.wait() } }
+    locked { while !state.withLock({ $0.hasEnded }) { signal.wait(mutex) } }
   }
 
   /// Ends everything: the store is closed.
@@ -134,7 +140,7 @@ final class FollowingWork: @unchecked Sendable {
       environment.deliverMessages()
     }
     claim = nil
-    signal.withLock {
+    locked {
       state.withLock { state in
         state.thread = nil
         state.hasEnded = true
@@ -144,16 +150,21 @@ final class FollowingWork: @unchecked Sendable {
   }
 
   private func pause(_ seconds: Double) {
-    let end = Date(timeIntervalSinceNow: seconds)
-    signal.withLock {
-      while !isStopping, signal.wait(until: end) {}
-    }
+    let end = MonotonicTime.after(seconds: seconds)
+    locked { while !isStopping, signal.wait(mutex, until: end) {} }
+  }
+
+  private func locked(_ body: () -> Void) {
+    mutex.lock()
+    defer { mutex.unlock() }
+    body()
   }
 
   // MARK: One step
 
   private func step() throws {
     let log = try client()
+    try followReplacement()
     claim = try environment.followClaim(claim)
     guard claim != nil else { return try lookOn(log) }
     let here = try environment.followedPlace(role)
@@ -169,6 +180,18 @@ final class FollowingWork: @unchecked Sendable {
     case .cut: try copyAnew(try reasonOfCut(), from: log, insteadOf: here)
     case .diverged: try copyAnew(.diverged, from: log, insteadOf: here)
     }
+  }
+
+  /// Goes on with the file that another process has put in the place of this one: a new copy, or a compacted one.
+  private func followReplacement() throws {
+    seen = try environment.newestTransaction(after: seen).id
+    guard environment.generation != generation else { return }
+    generation = environment.generation
+    let here = try environment.followedPlace(role)
+    // A new copy may be at an earlier place, and lack entries and claims that the old one had.
+    change { $0.position = here.position }
+    arrivals.note([here], isAnew: true)
+    if role == .shared { try environment.withWriteLock { environment.ids.forgetBlocks() } }
   }
 
   private func wait(for log: any SharedLog, after here: LogPlace) throws {
@@ -299,12 +322,8 @@ final class FollowingWork: @unchecked Sendable {
     while !rest.isEmpty {
       if mayStop, isStopping { return }
       let batch = rest.prefix(Self.batchCount)
-      // Commits of a shared copy may have been faster.
-      if role == .shared {
-        try environment.applyMissing(Array(batch))
-      } else {
-        try environment.apply(Array(batch))
-      }
+      // Commits of a shared copy may have been faster, or another process beside a promotion.
+      try environment.applyMissing(Array(batch))
       rest = rest.dropFirst(batch.count)
       arrived(batch.map(\.place))
     }

@@ -1,15 +1,12 @@
 /// What the program asks of the thread.
 extension MirrorShipper {
   func status() throws -> MirrorStatus {
-    guard let header = try environment.outboxHeader() else {
-      throw LarchError(.closed, "The mirror of the store was ended; open the store again.") {
-        $0.path = self.environment.path
-      }
-    }
+    let header = try header()
     return locked { () -> MirrorStatus in
       // What the server has is noted in the file, and removed from it, later.
       let noted = header.needsFirstCopy ? nil : header.shipped.position
-      let shipped = mustStartOver ? nil : shipped?.position ?? noted
+      let shipped =
+        mustStartOver || lacksStore ? nil : shipped?.position ?? noted
       return MirrorStatus(
         activity: activity, committed: header.place.position, shipped: shipped,
         waitingBytes: shipped == header.place.position ? 0 : Int(clamping: header.bytes))
@@ -26,8 +23,24 @@ extension MirrorShipper {
     return true
   }
 
+  private func header() throws -> OutboxHeader {
+    if let header = try environment.outboxHeader() { return header }
+    throw LarchError(.closed, "The mirror of the store was ended; open the store again.") {
+      $0.path = self.environment.path
+    }
+  }
+
+  /// The position of the newest commit.
   func newestPosition() throws -> UInt64 {
-    try environment.outboxHeader()?.place.position ?? 0
+    let position = try header().place.position
+    // The server cannot have more than the file: this is another outbox, which was begun again or restored, and the thread
+    // has not seen it yet.
+    if let known = locked({ shipped }), known.position > position,
+      try known.position > header().place.position
+    {
+      locked { if shipped == known { shipped = nil } }
+    }
+    return position
   }
 
   /// - Throws: the error with which the mirror has stopped.

@@ -20,6 +20,8 @@ final class MirrorShipper: @unchecked Sendable {
   // Guarded by `mutex`.
   var activity = MirrorStatus.Activity.connecting
   var shipped: LogPlace?
+  /// Whether the server needs the whole store, whatever the file says that it has.
+  var lacksStore = false
   var isEnding = false
   private var isRunning = false
   var mustStartOver = false
@@ -135,19 +137,9 @@ extension MirrorShipper {
 
   /// The newest transaction of the file, which may be another one than at the last call.
   private func newestTransaction() throws -> UInt64 {
-    let (id, isReplaced) = try newestState()
-    guard isReplaced else { return id }
-    try environment.followReplacement()
-    _ = signal.watch(environment.path)
-    // Not asked again: a file may keep the mark of a replacement that could not be completed.
-    return try newestState().id
-  }
-
-  private func newestState() throws -> (id: UInt64, isReplaced: Bool) {
-    let reader = try environment.beginRead(at: CodePlace())
-    defer { environment.endRead(reader) }
-    let id = reader.transaction.id
-    return (id, id != lastTransaction && environment.isReplaced(in: reader))
+    let (id, isReplaced) = try environment.newestTransaction(after: lastTransaction)
+    if isReplaced { _ = signal.watch(environment.path) }
+    return id
   }
 
   /// Whether the mirror has stopped for good is decided by the kind of the error.
@@ -162,6 +154,7 @@ extension MirrorShipper {
       // What kept it from going on may be what `startOver` was called for meanwhile.
       if !startsOver, mustStartOver { return false }
       defer { activity = isLasting ? .stopped(failure) : .waiting(failure) }
+      if isLasting { shipped = nil }
       if case .waiting = activity, !isLasting { return false }
       if case .stopped = activity { return false }
       return true
@@ -207,10 +200,12 @@ extension MirrorShipper {
         // Who ships to the log that it had must not take it for that of this store any more.
         try environment.leaveLog(for: server.name)
       }
-      try copy(to: log, expecting: head?.newest)
+      guard try copy(to: log, expecting: head?.newest) else {
+        throw LarchError(.busy, "Another program has appended to the log meanwhile.")
+      }
       locked { mustStartOver = false }
     }
-    while !mustEnd {
+    while !locked({ isEnding || mustStartOver }) {
       // Taken before the outbox is read: a commit in between is seen the next time.
       lastTransaction = try newestTransaction()
       guard let place = try known ?? place(in: log) else { continue }
@@ -243,11 +238,8 @@ extension MirrorShipper {
 
   /// Notes that the log has everything up to a place; trims the outbox and folds the log now and then.
   private func acknowledge(_ place: LogPlace, _ log: any SharedLog, isIdle: Bool) throws {
-    known = place
-    locked {
-      shipped = place
-      activity = .shipping
-    }
+    hasAll(upTo: place)
+    locked { activity = .shipping }
     let now = MonotonicTime.now
     if locked({ mustTrim })
       || now.nanoseconds - lastTrim.nanoseconds >= (isIdle ? 100_000_000 : 1_000_000_000)
@@ -302,8 +294,7 @@ extension MirrorShipper {
         throw try notOurs(log, after: header.left, header)
       }
       if newest != nil, header.role == .superseded { try environment.setOutboxRole(.writer) }
-      try copy(to: log, expecting: newest)
-      return known
+      return try copy(to: log, expecting: newest) ? known : nil
     }
     if newest == header.place || newest == header.shipped {
       // Nobody continues the log of this store: it was shipped to another one by mistake.
@@ -323,8 +314,7 @@ extension MirrorShipper {
       throw try notOurs(log, after: header.shipped, header)
     }
     try checkLoss(header)
-    try copy(to: log, expecting: newest)
-    return known
+    return try copy(to: log, expecting: newest) ? known : nil
   }
 
   /// The newest entry of the log is not one of this store.
@@ -378,8 +368,10 @@ extension MirrorShipper {
 
   // MARK: The whole store
 
-  /// Sends the whole store, if the log ends where it is expected to.
-  private func copy(to log: any SharedLog, expecting expected: LogPlace?) throws {
+  /// Sends the whole store, if the log ends where it is expected to. False if it does not, or if the store is not
+  /// ready for it: then the log is to be asked again.
+  private func copy(to log: any SharedLog, expecting expected: LogPlace?) throws -> Bool {
+    locked { (shipped, lacksStore) = (nil, true) }
     // A paused outbox records nothing, so it is resumed before the snapshot is taken.
     if try environment.outboxHeader()?.isPaused == true {
       maybeBegun = []
@@ -390,13 +382,14 @@ extension MirrorShipper {
       if expected == shipped || expected.position > shipped?.position ?? .max {
         // It arrived. Sent again, it might again take longer than a reply is waited for.
         try log.confirm()
-        return try noteCopied(at: expected)
+        try noteCopied(at: expected)
+        return true
       }
       // Another program has begun the outbox again.
       maybeBegun = []
     }
-    try environment.withPairs { header, copyPairs in
-      guard let header, !header.isPaused else { return }
+    return try environment.withPairs { header, copyPairs in
+      guard let header, !header.isPaused else { return false }
       tell(
         LogMessage(.notice, .mirrorCopying, "The whole store is sent to its log.") {
           $0.path = self.environment.path
@@ -413,8 +406,12 @@ extension MirrorShipper {
         if !error.hadNoEffect, header.place != expected { maybeBegun.append(header.place) }
         throw error
       }
-      guard isDone else { return known = nil }
+      guard isDone else {
+        known = nil
+        return false
+      }
       try noteCopied(at: header.place)
+      return true
     }
   }
 
@@ -422,9 +419,13 @@ extension MirrorShipper {
   private func noteCopied(at place: LogPlace) throws {
     try environment.trimOutbox(through: place, in: server.name, isFirstCopy: true)
     maybeBegun = []
-    known = place
     hasToldLoss = false
-    locked { shipped = place }
+    hasAll(upTo: place)
+  }
+
+  private func hasAll(upTo place: LogPlace) {
+    known = place
+    locked { (shipped, lacksStore) = (place, false) }
   }
 
   private func note(copied pairs: Int) throws {

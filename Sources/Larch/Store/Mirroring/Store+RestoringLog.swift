@@ -106,6 +106,9 @@ extension Store {
   /// For a machine that is lost. Make sure that its program does not run: what it commits from now on
   /// stays in its file, and the log never gets it.
   ///
+  /// The place in the log is taken before the file gets its path. If an error comes in between, as from a full disk, the
+  /// old program is refused already: call this again.
+  ///
   /// - Parameters:
   ///   - log: the log.
   ///   - path: the path of the store.

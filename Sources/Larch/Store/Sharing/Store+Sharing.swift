@@ -181,7 +181,10 @@ extension SharedCopy {
       case .entries(let found):
         if let next = found.first {
           try log.confirm()
-          return next.place == commit.place ? .committed : .notCommitted
+          if next.place != commit.place { return .notCommitted }
+          // It may have come after the look at the log.
+          try environment.catchUpWithLog()
+          return .committed
         }
         do {
           if try environment.takePlace(after: commit.before) { return .notCommitted }
@@ -193,6 +196,7 @@ extension SharedCopy {
         // The state may be just at its place, or after it.
         if case .entries = try log.tail(after: commit.place, limit: 1) {
           try log.confirm()
+          try environment.catchUpWithLog()
           return .committed
         }
         throw LarchError(
