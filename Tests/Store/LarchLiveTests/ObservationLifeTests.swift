@@ -191,4 +191,49 @@ struct ObservationLifeTests {
       #expect(try iterator.polled.poll() == nil)
     }
   }
+
+  @Test("a store may be closed at any moment after an observation has begun, which then ends")
+  func closedAtOnce() async throws {
+    let errors = Locked<[String]>([])
+    let rounds = Locked(0)
+    // On threads that nobody needs: if one waited for ever, the test would not end.
+    for kind in 0..<2 {
+      Thread.detachNewThread {
+        do {
+          for round in 0..<300 {
+            let path = ScratchFile.freshPath()
+            defer { ScratchFile.remove(path) }
+            let store = try RandomWrites.openStore(at: path)
+            let token: ObservationToken?
+            if kind == 0 {
+              token = store.observe(
+                Tag.all, onError: { error in errors.withLock { $0.append("\(error)") } },
+                onChange: { _ in })
+            } else {
+              token = nil
+              Task {
+                do { for try await _ in store.observe(Tag.all) {} } catch {
+                  errors.withLock { $0.append("\(error)") }
+                }
+              }
+            }
+            if round % 3 > 0 { usleep(UInt32(round)) }
+            store.close()
+            withExtendedLifetime(token) {}
+            rounds.withLock { $0 += 1 }
+          }
+        } catch {
+          errors.withLock { $0.append("\(error)") }
+        }
+      }
+    }
+    var waits = 0
+    while rounds.withLock({ $0 }) < 600, waits < 60_000 {
+      try await Task.sleep(for: .milliseconds(2))
+      waits += 1
+    }
+    #expect(rounds.withLock { $0 } == 600, "\(errors.withLock { $0.first ?? "" })")
+    // A loop whose task began after the close is told so.
+    #expect(errors.withLock { $0 }.allSatisfy { $0.hasPrefix("closed") })
+  }
 }

@@ -295,6 +295,28 @@ struct LiveGuideTests {
     #expect(guide.contains("```text\n" + text + "\n```"), "\(text)")
   }
 
+  @Test("any read, with closures")
+  @MainActor
+  func readWithClosures() async throws {
+    let store = try Store.temporary(for: Person.self)
+    let header = View()
+    var token: ObservationToken?
+    // snippet: live-read-closures
+    token = store.observe { tx -> Summary in
+      let people = try tx.fetch(Person.all.sorted(by: \.age, .descending))
+      return Summary(count: people.count, oldest: people.first?.name)
+    } onError: { error in
+      print("No more values: \(error)")
+    } onChange: { now in
+      header.show(now.value)
+    }
+    // end snippet
+    await token?.settled()
+    try await save(bo, in: store)
+    await token?.settled()
+    #expect(header.summaries == [Summary(count: 0), Summary(count: 1, oldest: "Bo")])
+  }
+
   @Test("any read")
   @MainActor
   func read() async throws {

@@ -171,6 +171,9 @@ final class LMDBRegistry: @unchecked Sendable {
   }
 
   func release(_ environment: LMDBEnvironment) {
+    // The mutex of the watch comes before this one: whoever begins to observe has it, and may find the store closed. For
+    // another owner that observes later, a new thread begins.
+    environment.changes.foreign?.endThread()
     mutex.lock()
     if environment.owners > 0 {
       environment.owners -= 1
@@ -245,7 +248,6 @@ extension LMDBEnvironment {
   /// Readers come first: a thread that still gets the write lock then finds the environment closed.
   fileprivate func takeUnused() -> Unused? {
     readers.close()
-    changes.foreign?.endThread()
     return writeQueue.close() ? readers.takeUnused() : nil
   }
 

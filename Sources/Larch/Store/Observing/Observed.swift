@@ -113,7 +113,7 @@ public struct StoreObservation<Value: Sendable>: AsyncSequence, Sendable {
     /// Values that were outdated before this call are not returned.
     ///
     /// - Returns: nil after the store was closed, the task was cancelled, or an error was thrown.
-    /// - Throws: the errors of the read; `.closed` if the store was closed before the first value.
+    /// - Throws: the errors of the read; `.closed` if the store was closed before the iteration began.
     /// - Complexity: that of the read, for each new value; O(changed records) for changes that do not
     ///   concern the request.
     public func next() async throws -> Observed<Value>? { try await observer.get().next() }

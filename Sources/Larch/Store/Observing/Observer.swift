@@ -14,6 +14,8 @@ final class Observer<Value: Sendable>: Sendable {
   let store: Store
   private let read: ObservedRead<Value>
   private let terms: Terms?
+  /// Whether the store was open when the observation began. Then its end, however soon it comes, is no error.
+  private let beganOpen: Bool
   let listener: ChangeListener
   /// What most observers do not have.
   private final class Terms: Sendable {
@@ -37,6 +39,7 @@ final class Observer<Value: Sendable>: Sendable {
   ) {
     self.store = store
     self.read = read
+    beganOpen = !store.isClosed
     terms = pace == nil && rules.isUsual ? nil : Terms(pace: pace, rules: rules)
     listener = ChangeListener(
       owner: store, hearsForeign: store.options.observesOtherProcesses,
@@ -128,7 +131,7 @@ final class Observer<Value: Sendable>: Sendable {
         guard let patcher = state.patcher else { return try newest(&state, isFirst: !wasStarted) }
         return try patcher.exclusively { try newest(&state, isFirst: !wasStarted) }
       } catch let error as LarchError
-        where error.code == .closed && wasStarted && (listener.isEnded || store.isClosed)
+        where error.code == .closed && beganOpen && (listener.isEnded || store.isClosed)
       {
         // The end of the observation. A closure may also read another store that is closed: an error.
         end()
