@@ -149,8 +149,10 @@ extension FollowingWork {
           environment.ids.forgetBlocks()
         }
       } catch {
-        // The copy is where it was, and the next attempt keeps it.
-        if let aside { _ = try? Store.destroy(at: aside) }
+        // If the old copy is in its place, the next attempt keeps it again.
+        if let aside, (try? environment.followedPlace(role)) == old {
+          _ = try? Store.destroy(at: aside)
+        }
         throw error
       }
     }

@@ -187,11 +187,14 @@ final class FollowingWork: @unchecked Sendable {
     seen = try environment.newestTransaction(after: seen).id
     guard environment.generation != generation else { return }
     generation = environment.generation
-    let here = try environment.followedPlace(role)
-    // A new copy may be at an earlier place, and lack entries and claims that the old one had.
-    change { $0.position = here.position }
-    arrivals.note([here], isAnew: true)
-    if role == .shared { try environment.withWriteLock { environment.ids.forgetBlocks() } }
+    // With the write lock, no commit of this process tells of a later place in between.
+    try environment.withWriteLock {
+      let here = try environment.writeQueue.lending { try environment.followedPlace(role) }
+      // A new copy may be at an earlier place, and lack entries and claims that the old one had.
+      change { $0.position = here.position }
+      arrivals.note([here], isAnew: true)
+      environment.ids.forgetBlocks()
+    }
   }
 
   private func wait(for log: any SharedLog, after here: LogPlace) throws {

@@ -188,6 +188,7 @@ struct LogRestoration {
   }
 }
 
+/// The times of entries of a log, as texts.
 package enum LogTime {
   /// A time of an entry, rounded up to a millisecond after it, so that a restoration to what this says has the entry.
   package static func text(including seconds: Double) -> String {
