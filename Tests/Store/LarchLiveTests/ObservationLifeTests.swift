@@ -196,7 +196,7 @@ struct ObservationLifeTests {
   func closedAtOnce() async throws {
     let errors = Locked<[String]>([])
     let rounds = Locked(0)
-    // On threads that nobody needs: if one waited for ever, the test would not end.
+    // On their own threads, so that the test fails, and does not hang, if one of them is stuck.
     for kind in 0..<2 {
       Thread.detachNewThread {
         do {
@@ -207,7 +207,8 @@ struct ObservationLifeTests {
             let token: ObservationToken?
             if kind == 0 {
               token = store.observe(
-                Tag.all, onError: { error in errors.withLock { $0.append("\(error)") } },
+                Tag.all,
+                onError: { error in errors.withLock { $0.append("to a closure: \(error)") } },
                 onChange: { _ in })
             } else {
               token = nil
@@ -233,7 +234,7 @@ struct ObservationLifeTests {
       waits += 1
     }
     #expect(rounds.withLock { $0 } == 600, "\(errors.withLock { $0.first ?? "" })")
-    // A loop whose task began after the close is told so.
+    // A loop gets this error if its task starts after the store was closed. A closure gets none.
     #expect(errors.withLock { $0 }.allSatisfy { $0.hasPrefix("closed") })
   }
 }

@@ -185,8 +185,8 @@ final class FollowingWork: @unchecked Sendable {
   /// Goes on with the file that another process has put in the place of this one: a new copy, or a compacted one.
   private func followReplacement() throws {
     seen = try environment.newestTransaction(after: seen).id
-    guard environment.generation != generation else { return }
-    generation = environment.generation
+    let newest = environment.generation
+    guard newest != generation else { return }
     // With the write lock, no commit of this process tells of a later place in between.
     try environment.withWriteLock {
       let here = try environment.writeQueue.lending { try environment.followedPlace(role) }
@@ -195,6 +195,8 @@ final class FollowingWork: @unchecked Sendable {
       arrivals.note([here], isAnew: true)
       environment.ids.forgetBlocks()
     }
+    // Only now: after an error, the next step does all of it.
+    generation = newest
   }
 
   private func wait(for log: any SharedLog, after here: LogPlace) throws {

@@ -201,7 +201,8 @@ extension MirrorShipper {
         try environment.leaveLog(for: server.name)
       }
       guard try copy(to: log, expecting: head?.newest) else {
-        throw LarchError(.busy, "Another program has appended to the log meanwhile.")
+        throw LarchError(
+          .busy, "Another program appended to the log while the store was sent; it is sent again.")
       }
       locked { mustStartOver = false }
     }
