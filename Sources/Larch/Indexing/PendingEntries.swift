@@ -6,25 +6,36 @@ internal import Foundation
 /// empty index is filled by appending. The last change of an entry wins, so collecting changes
 /// needs no look-up.
 struct PendingEntries: ~Copyable {
-  /// One change. 16 bytes, so that sorting moves little.
-  struct Change {
-    /// The 8 bytes of the key that are being compared, big-endian, padded with zeros.
-    var word: UInt64
-    /// Where key and id stand in the bytes; ascending, so it also tells the order of changes.
-    var offset: UInt32
-    var keyLength: UInt16
-    /// The length of the id, and whether the entry is removed.
-    var idLengthAndRemoval: UInt16
+  /// One change, in 16 bytes, so that sorting moves little. From the highest bit on: 8 bytes of its key or id, which are
+  /// compared next; its place in the bytes; the length of its key; whether it is a removal; the length of its id.
+  ///
+  /// Places ascend, so the order of these numbers is that of the bytes, then that of the changes.
+  struct Change: BitwiseCopyable {
+    private(set) var bits: UInt128
 
     static let removal: UInt16 = 0x8000
 
-    var idLength: Int { Int(idLengthAndRemoval & ~Change.removal) }
-    var isRemoval: Bool { idLengthAndRemoval & Change.removal != 0 }
+    init(word: UInt64, offset: Int, keyLength: Int, idLengthAndRemoval: UInt16) {
+      bits =
+        UInt128(word) << 64
+        | UInt128(
+          UInt64(UInt32(offset)) << 32 | UInt64(UInt16(keyLength)) << 16
+            | UInt64(idLengthAndRemoval))
+    }
+
+    var word: UInt64 {
+      get { UInt64(truncatingIfNeeded: bits >> 64) }
+      set { bits = UInt128(newValue) << 64 | UInt128(rest) }
+    }
+    private var rest: UInt64 { UInt64(truncatingIfNeeded: bits) }
+    var offset: Int { Int(truncatingIfNeeded: rest >> 32) }
+    var keyLength: Int { Int(UInt16(truncatingIfNeeded: rest >> 16)) }
+    var idLength: Int { Int(UInt16(truncatingIfNeeded: rest) & ~Change.removal) }
+    var isRemoval: Bool { UInt16(truncatingIfNeeded: rest) & Change.removal != 0 }
   }
 
   private var bytes = ByteBuffer(capacity: 1024)
   private var changes: UnsafeMutablePointer<Change>
-  private var spare: UnsafeMutablePointer<Change>
   private var capacity: Int
   private(set) var count = 0
   private(set) var removals = 0
@@ -32,13 +43,9 @@ struct PendingEntries: ~Copyable {
   init() {
     capacity = 32
     changes = .allocate(capacity: capacity)
-    spare = .allocate(capacity: capacity)
   }
 
-  deinit {
-    changes.deallocate()
-    spare.deallocate()
-  }
+  deinit { changes.deallocate() }
 
   var byteCount: Int { bytes.count }
   private var arena: UnsafeMutableRawPointer { bytes.base }
@@ -73,9 +80,8 @@ struct PendingEntries: ~Copyable {
   private mutating func addChange(at offset: Int, keyLength: Int, _ idLengthAndRemoval: UInt16) {
     if count == capacity { growChanges() }
     changes[count] = Change(
-      word: PendingEntries.word(of: arena + offset, length: keyLength, at: 0),
-      offset: UInt32(offset), keyLength: UInt16(keyLength),
-      idLengthAndRemoval: idLengthAndRemoval)
+      word: PendingEntries.word(of: arena + offset, length: keyLength, at: 0), offset: offset,
+      keyLength: keyLength, idLengthAndRemoval: idLengthAndRemoval)
     count += 1
   }
 
@@ -99,10 +105,8 @@ struct PendingEntries: ~Copyable {
     if bytes.capacity > 1 << 20 { bytes = ByteBuffer(capacity: 1 << 16) }
     if capacity > 1 << 16 {
       changes.deallocate()
-      spare.deallocate()
       capacity = 1 << 12
       changes = .allocate(capacity: capacity)
-      spare = .allocate(capacity: capacity)
     }
     bytes.removeAll()
     count = 0
@@ -162,7 +166,7 @@ struct PendingEntries: ~Copyable {
 
   private func hasSameKey(_ a: Change, _ b: Change) -> Bool {
     a.keyLength == b.keyLength
-      && memcmp(arena + Int(a.offset), arena + Int(b.offset), Int(a.keyLength)) == 0
+      && memcmp(arena + a.offset, arena + b.offset, a.keyLength) == 0
   }
 
   /// The key at a place in the current order.
@@ -172,18 +176,17 @@ struct PendingEntries: ~Copyable {
   func id(_ place: Int) -> UnsafeRawBufferPointer { id(of: changes[place]) }
 
   private func key(of change: Change) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: arena + Int(change.offset), count: Int(change.keyLength))
+    UnsafeRawBufferPointer(start: arena + change.offset, count: change.keyLength)
   }
 
   private func id(of change: Change) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(
-      start: arena + Int(change.offset) + Int(change.keyLength), count: change.idLength)
+      start: arena + change.offset + change.keyLength, count: change.idLength)
   }
 
   private func isSameEntry(_ a: Change, _ b: Change) -> Bool {
     a.keyLength == b.keyLength && a.idLength == b.idLength
-      && memcmp(
-        arena + Int(a.offset), arena + Int(b.offset), Int(a.keyLength) + a.idLength) == 0
+      && memcmp(arena + a.offset, arena + b.offset, a.keyLength + a.idLength) == 0
   }
 
   private mutating func growChanges() {
@@ -192,160 +195,131 @@ struct PendingEntries: ~Copyable {
     larger.update(from: changes, count: count)
     changes.deallocate()
     changes = larger
-    spare.deallocate()
-    spare = .allocate(capacity: capacity)
   }
 }
 
 // MARK: - Sorting
 
 extension PendingEntries {
-  /// Below this a comparison sort is faster than counting bytes.
-  private static let radixThreshold = 48
+  /// What of the entries is compared: their keys, and below equal keys their ids.
+  private enum Part { case key, id }
 
   /// Sorts by key, then id, then order of change.
-  mutating func sort() { sortRun(from: 0, to: count, depth: 0) }
+  mutating func sort() { sortRun(from: 0, to: count, .key, at: 0) }
 
   fileprivate static func word(
-    of key: UnsafeRawPointer, length: Int, at start: Int
+    of part: UnsafeRawPointer, length: Int, at start: Int
   ) -> UInt64 {
     let left = length - start
     if left >= 8 {
-      return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: start, as: UInt64.self))
+      return UInt64(bigEndian: part.loadUnaligned(fromByteOffset: start, as: UInt64.self))
     }
     var word: UInt64 = 0
     var position = start
     while position < length {
-      word = word << 8 | UInt64(key.load(fromByteOffset: position, as: UInt8.self))
+      word = word << 8 | UInt64(part.load(fromByteOffset: position, as: UInt8.self))
       position += 1
     }
     return left <= 0 ? 0 : word << UInt64((8 - left) * 8)
   }
 
-  /// Sorts a run whose keys agree in their first `depth` words; `word` is loaded for `depth`.
-  private mutating func sortRun(from start: Int, to end: Int, depth: Int) {
-    let length = end - start
-    if length < 2 { return }
-    if isSorted(from: start, to: end, depth) { return }
-    if length < PendingEntries.radixThreshold {
-      compareSort(from: start, to: end, depth)
-      return
+  /// Sorts a run. Its entries agree in all before `place` of this part, and `word` has the bytes from there on.
+  private func sortRun(from start: Int, to end: Int, _ part: Part, at place: Int) {
+    if isSorted(from: start, to: end, part, place) { return }
+    if end - start <= RadixSort.fewNumbers { return insert(from: start, to: end, part, place) }
+    (changes + start).withMemoryRebound(to: UInt128.self, capacity: end - start) {
+      RadixSort.sort(UnsafeMutableBufferPointer(start: $0, count: end - start), from: 64)
     }
-    radixSort(from: start, to: end)
     var runStart = start
     while runStart < end {
       let word = changes[runStart].word
       var runEnd = runStart + 1
-      var longest = changes[runStart].keyLength
-      while runEnd < end, changes[runEnd].word == word {
-        longest = max(longest, changes[runEnd].keyLength)
-        runEnd += 1
-      }
-      if runEnd - runStart > 1 {
-        let next = (depth + 1) * 8
-        if Int(longest) > next {
-          for position in runStart..<runEnd {
-            let change = changes[position]
-            changes[position].word = PendingEntries.word(
-              of: arena + Int(change.offset), length: Int(change.keyLength), at: next)
-          }
-          sortRun(from: runStart, to: runEnd, depth: depth + 1)
-        } else if !isSorted(from: runStart, to: runEnd, depth) {
-          sortIDs(from: runStart, to: runEnd, depth)
-        }
-      }
+      while runEnd < end, changes[runEnd].word == word { runEnd += 1 }
+      if runEnd - runStart > 1 { sortNext(from: runStart, to: runEnd, part, after: place) }
       runStart = runEnd
     }
   }
 
-  /// Sorts a run whose keys differ only in their lengths, if at all.
-  private mutating func sortIDs(from start: Int, to end: Int, _ depth: Int) {
-    if end - start < PendingEntries.radixThreshold {
-      return compareSort(from: start, to: end, depth)
-    }
-    let keyLength = changes[start].keyLength
-    for position in start..<end
-    where changes[position].keyLength != keyLength || changes[position].idLength != 8 {
-      return compareSort(from: start, to: end, depth)
-    }
+  /// Sorts a run whose entries agree in their words, too, by what follows.
+  private func sortNext(from start: Int, to end: Int, _ part: Part, after place: Int) {
+    let next = place + 8
+    var (shortest, longest) = (Int.max, 0)
     for position in start..<end {
-      let id = arena + Int(changes[position].offset) + Int(keyLength)
-      changes[position].word = PendingEntries.word(of: id, length: 8, at: 0)
+      let length = length(of: part, changes[position])
+      shortest = min(shortest, length)
+      longest = max(longest, length)
     }
-    radixSort(from: start, to: end)
+    if longest > next {
+      load(from: start, to: end, part, at: next)
+      sortRun(from: start, to: end, part, at: next)
+    } else if shortest != longest {
+      // They differ in zeros at the end.
+      var run = UnsafeMutableBufferPointer(start: changes + start, count: end - start)
+      run.sort { precedes($0, $1, part, place) }
+    } else if part == .key {
+      load(from: start, to: end, .id, at: 0)
+      sortRun(from: start, to: end, .id, at: 0)
+    }
   }
 
-  private func compareSort(from start: Int, to end: Int, _ depth: Int) {
-    var run = UnsafeMutableBufferPointer(start: changes + start, count: end - start)
-    run.sort { precedes($0, $1, depth) }
+  private func length(of part: Part, _ change: Change) -> Int {
+    part == .key ? change.keyLength : change.idLength
   }
 
-  private func isSorted(from start: Int, to end: Int, _ depth: Int) -> Bool {
+  private func load(from start: Int, to end: Int, _ part: Part, at place: Int) {
+    for position in start..<end {
+      let change = changes[position]
+      let bytes = arena + change.offset + (part == .key ? 0 : change.keyLength)
+      changes[position].word = PendingEntries.word(
+        of: bytes, length: length(of: part, change), at: place)
+    }
+  }
+
+  /// Sorts a short run.
+  private func insert(from start: Int, to end: Int, _ part: Part, _ place: Int) {
+    for position in start + 1..<end {
+      let change = changes[position]
+      var free = position
+      while free > start, precedes(change, changes[free - 1], part, place) {
+        changes[free] = changes[free - 1]
+        free -= 1
+      }
+      changes[free] = change
+    }
+  }
+
+  private func isSorted(from start: Int, to end: Int, _ part: Part, _ place: Int) -> Bool {
     var position = start + 1
     while position < end {
-      if precedes(changes[position], changes[position - 1], depth) { return false }
+      if precedes(changes[position], changes[position - 1], part, place) { return false }
       position += 1
     }
     return true
   }
 
-  /// The order of two changes whose keys agree before the words of this depth.
-  private func precedes(_ a: Change, _ b: Change, _ depth: Int) -> Bool {
+  /// The order of two changes that agree in all before `place` of this part.
+  private func precedes(_ a: Change, _ b: Change, _ part: Part, _ place: Int) -> Bool {
     if a.word != b.word { return a.word < b.word }
-    let keyA = arena + Int(a.offset)
-    let keyB = arena + Int(b.offset)
-    let common = Int(min(a.keyLength, b.keyLength))
-    // If the words contain the rest of the keys, only their lengths may still differ.
-    let compared = (depth + 1) * 8
+    var compared = place + 8
+    if part == .key {
+      // If the words have the rest of the keys, only their lengths may still differ.
+      let common = min(a.keyLength, b.keyLength)
+      if common > compared {
+        let byKey = memcmp(
+          arena + a.offset + compared, arena + b.offset + compared, common - compared)
+        if byKey != 0 { return byKey < 0 }
+      }
+      if a.keyLength != b.keyLength { return a.keyLength < b.keyLength }
+      compared = 0
+    }
+    let idA = arena + a.offset + a.keyLength
+    let idB = arena + b.offset + b.keyLength
+    let common = min(a.idLength, b.idLength)
     if common > compared {
-      let byKey = memcmp(keyA + compared, keyB + compared, common - compared)
-      if byKey != 0 { return byKey < 0 }
+      let byID = memcmp(idA + compared, idB + compared, common - compared)
+      if byID != 0 { return byID < 0 }
     }
-    if a.keyLength != b.keyLength { return a.keyLength < b.keyLength }
-    let idA = keyA + Int(a.keyLength)
-    let idB = keyB + Int(b.keyLength)
-    if a.idLength == 8, b.idLength == 8 {
-      let left = UInt64(bigEndian: idA.loadUnaligned(as: UInt64.self))
-      let right = UInt64(bigEndian: idB.loadUnaligned(as: UInt64.self))
-      return left != right ? left < right : a.offset < b.offset
-    }
-    let byID = memcmp(idA, idB, min(a.idLength, b.idLength))
-    if byID != 0 { return byID < 0 }
     if a.idLength != b.idLength { return a.idLength < b.idLength }
     return a.offset < b.offset
-  }
-
-  /// A stable counting sort by `word`, least byte first, skipping bytes that are all equal.
-  private mutating func radixSort(from start: Int, to end: Int) {
-    let length = end - start
-    var differing: UInt64 = 0
-    let first = changes[start].word
-    for position in start..<end { differing |= changes[position].word ^ first }
-    var source = changes + start
-    var target = spare + start
-    withUnsafeTemporaryAllocation(of: Int.self, capacity: 256) { counts in
-      var shift: UInt64 = 0
-      while shift < 64 {
-        defer { shift += 8 }
-        if (differing >> shift) & 0xFF == 0 { continue }
-        counts.initialize(repeating: 0)
-        for position in 0..<length {
-          counts[Int(truncatingIfNeeded: (source[position].word >> shift) & 0xFF)] += 1
-        }
-        var sum = 0
-        for byte in 0..<256 {
-          let here = counts[byte]
-          counts[byte] = sum
-          sum += here
-        }
-        for position in 0..<length {
-          let byte = Int(truncatingIfNeeded: (source[position].word >> shift) & 0xFF)
-          target[counts[byte]] = source[position]
-          counts[byte] += 1
-        }
-        swap(&source, &target)
-      }
-    }
-    if source != changes + start { (changes + start).update(from: source, count: length) }
   }
 }

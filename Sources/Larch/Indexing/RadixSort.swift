@@ -5,37 +5,48 @@
 /// after one pass.
 enum RadixSort {
   /// Of so few numbers, each is compared with those before it.
-  private static let fewNumbers = 16
+  static let fewNumbers = 16
   private static let mostBits = 10
 
   static func sort<Number: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
     _ numbers: inout [Number]
   ) {
+    numbers.withUnsafeMutableBufferPointer { sort($0, from: 0) }
+  }
+
+  /// Sorts by the bits from `lowest` on. Numbers that agree in these are in the order of their other bits, if they were
+  /// before.
+  static func sort<Number: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
+    _ numbers: UnsafeMutableBufferPointer<Number>, from lowest: Int
+  ) {
     let count = numbers.count
-    numbers.withUnsafeMutableBufferPointer { buffer in
-      guard let start = buffer.baseAddress, count > 1 else { return }
-      if count <= fewNumbers { return insert(start, count) }
-      withUnsafeTemporaryAllocation(of: Number.self, capacity: count) { other in
-        withUnsafeTemporaryAllocation(of: UInt.self, capacity: 1 << mostBits) { places in
-          guard let other = other.baseAddress, let places = places.baseAddress else { return }
-          group(start, count, other, places)
-        }
+    guard let start = numbers.baseAddress, count > 1 else { return }
+    if count <= fewNumbers { return insert(start, count) }
+    withUnsafeTemporaryAllocation(of: Number.self, capacity: count) { other in
+      withUnsafeTemporaryAllocation(of: UInt.self, capacity: 1 << bits(count, mostBits)) { places in
+        guard let other = other.baseAddress, let places = places.baseAddress else { return }
+        group(start, count, lowest, other, places)
       }
     }
+  }
+
+  /// By how many bits so many numbers are put into groups.
+  private static func bits(_ count: Int, _ most: Int) -> Int {
+    min(most, Int.bitWidth - count.leadingZeroBitCount, mostBits)
   }
 
   /// - Parameters:
   ///   - other: memory for as many numbers.
   ///   - places: memory for the place of each group.
   private static func group<Number: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
-    _ numbers: UnsafeMutablePointer<Number>, _ count: Int, _ other: UnsafeMutablePointer<Number>,
-    _ places: UnsafeMutablePointer<UInt>
+    _ numbers: UnsafeMutablePointer<Number>, _ count: Int, _ lowest: Int,
+    _ other: UnsafeMutablePointer<Number>, _ places: UnsafeMutablePointer<UInt>
   ) {
     var differing: Number = 0
     for place in 1..<count { differing |= numbers[place] ^ numbers[0] }
     let top = Number.bitWidth - differing.leadingZeroBitCount
-    if top == 0 { return }
-    let bits = min(top, Int.bitWidth - count.leadingZeroBitCount, mostBits)
+    if top <= lowest { return }
+    let bits = bits(count, top - lowest)
     let shift = top - bits
     let mask = 1 << bits - 1
     // Mostly the highest word has all of these bits, and to shift it costs a quarter.
@@ -63,7 +74,7 @@ enum RadixSort {
       places[digit] &+= 1
     }
     numbers.update(from: other, count: count)
-    if shift == 0 { return }
+    if shift == lowest { return }
     if largest <= fewNumbers { return insert(numbers, count) }
     var start = 0
     while start < count {
@@ -71,7 +82,7 @@ enum RadixSort {
       var end = start + 1
       while end < count, digit(numbers[end]) == first { end += 1 }
       if end - start > fewNumbers {
-        group(numbers + start, end - start, other, places)
+        group(numbers + start, end - start, lowest, other, places)
       } else {
         insert(numbers + start, end - start)
       }

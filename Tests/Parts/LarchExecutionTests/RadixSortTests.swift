@@ -41,6 +41,18 @@ struct RadixSortTests {
     }
   }
 
+  @Test("Of the lower bits none moves if only the higher ones are sorted", arguments: 0..<7)
+  func higherBits(kind: Int) {
+    var random = SeededGenerator(seed: UInt64(kind) + 31)
+    for count in [2, 16, 17, 100, 1_500, 5_000] {
+      let highs: [UInt64] = numbers(kind, count, &random)
+      let made = highs.enumerated().map { UInt128($1) << 64 | UInt128($0) << 8 | UInt128($1 % 200) }
+      var sorted = made
+      sorted.withUnsafeMutableBufferPointer { RadixSort.sort($0, from: 64) }
+      #expect(sorted == made.sorted(), "kind \(kind), \(count)")
+    }
+  }
+
   @Test("A list has each id once, in the order of bytes", arguments: [8, 16, nil])
   func list(width: Int?) throws {
     var random = SeededGenerator(seed: UInt64(width ?? 1))

@@ -26,17 +26,29 @@ struct PendingEntriesTests {
     return beginnings[random.below(beginnings.count)] + end
   }
 
+  /// Ids as hard: few, many of one length, and of all lengths with zeros at the end.
+  private func id(_ kind: Int, _ random: inout SeededGenerator) -> [UInt8] {
+    switch kind {
+    case 0: (0..<8).map { _ in UInt8(random.below(2)) }
+    case 1: (0..<16).map { _ in UInt8(truncatingIfNeeded: random.below(256)) }
+    case 2: Array(repeating: 3, count: 8) + (0..<8).map { _ in UInt8(random.below(2)) }
+    default: (0..<random.below(20)).map { _ in UInt8(random.below(2) * 200) }
+    }
+  }
+
   @Test(
     "Entries are written in order, each once, by its last change",
-    arguments: [1, 5, 47, 48, 49, 192, 1000, 20_000])
-  func sorted(count: Int) {
+    arguments: [1, 5, 16, 17, 48, 192, 1000, 20_000], 0..<4)
+  func sorted(count: Int, kind: Int) {
     for seed in 1...UInt64(count > 1000 ? 1 : 5) {
       var random = SeededGenerator(seed: seed)
       var entries = PendingEntries()
       var model: [Pair: Bool] = [:]
+      // Of few keys, each has many ids.
+      let keys = (0..<3).map { _ in key(&random) }
       for _ in 0..<count {
-        let pair = Pair(
-          key: key(&random), id: (0..<8).map { _ in UInt8(random.below(2)) }.map { $0 })
+        let key = seed % 2 == 0 ? keys[random.below(3)] : key(&random)
+        let pair = Pair(key: key, id: id(kind, &random))
         let isRemoval = random.below(3) == 0
         model[pair] = isRemoval
         pair.key.withUnsafeBytes { key in
