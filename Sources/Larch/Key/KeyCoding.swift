@@ -166,9 +166,11 @@ final class CharacterKey: DerivedKey<Character>, @unchecked Sendable {
 /// For an optional: `00` for nil; `01`, then the value.
 class OptionalKey<Wrapped>: KeyCoding<Wrapped?>, @unchecked Sendable {
   private let wrapped: KeyCoding<Wrapped>
+  private let needsMark: Bool
 
   init(_ wrapped: KeyCoding<Wrapped>) {
     self.wrapped = wrapped
+    needsMark = wrapped.form.mayBeginWithNil
     super.init(.optional(wrapped.form), isStandard: wrapped.isStandard)
   }
 
@@ -182,7 +184,9 @@ class OptionalKey<Wrapped>: KeyCoding<Wrapped?>, @unchecked Sendable {
   }
 
   override func append(_ value: Wrapped?, to values: inout KeyValues) {
-    if let value { wrapped.append(value, to: &values) } else { values.append(.null) }
+    guard let value else { return values.append(.null) }
+    if needsMark { values.append(.present) }
+    wrapped.append(value, to: &values)
   }
 
   override func make(_ known: KeyValue, at target: UnsafeMutablePointer<Wrapped?>) -> Bool {

@@ -50,6 +50,28 @@ public struct KeyForm: Hashable, Sendable {
     return self
   }
 
+  /// Whether the first value may be a nil. A value of an optional around it begins with `KeyValue.present`, or it would
+  /// be taken for the nil of that optional.
+  var mayBeginWithNil: Bool {
+    switch node {
+    case .primitive: false
+    case .optional: true
+    case .composite(let parts): parts[0].mayBeginWithNil
+    }
+  }
+
+  /// The values without the marks of the optionals around them.
+  func withoutMarks(_ values: [KeyValue]) -> [KeyValue] {
+    var rest = values[...]
+    var form = self
+    while case .optional(let wrapped) = form.node {
+      if case .null? = rest.first { break }
+      if wrapped.mayBeginWithNil { rest = rest.dropFirst() }
+      form = wrapped
+    }
+    return Array(rest)
+  }
+
   /// Whether nil can be written in several ways.
   var hasNestedOptionals: Bool {
     switch node {

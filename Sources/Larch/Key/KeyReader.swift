@@ -53,7 +53,9 @@ package struct KeyReader {
       guard let flag = try take(UInt8.self) else { return }
       switch flag {
       case 0: result.values.append(.null)
-      case 1: try read(wrapped, isLast: isLast)
+      case 1:
+        if wrapped.mayBeginWithNil { result.values.append(.present) }
+        try read(wrapped, isLast: isLast)
       default: throw Self.damaged
       }
     case .primitive(let primitive): try read(primitive, isLast: isLast)

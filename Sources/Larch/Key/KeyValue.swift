@@ -15,6 +15,11 @@ package enum KeyValue: Sendable {
   case decimal(DecimalKey)
 }
 
+extension KeyValue {
+  /// Comes before the values of an optional that is not nil, if they may begin with a nil of their own.
+  static let present = KeyValue.bool(true)
+}
+
 extension KeyValue: CustomStringConvertible {
   /// The value on one line; characters that could break the line are escaped.
   package var description: String {
@@ -118,6 +123,9 @@ extension KeyWriter {
         return true
       }
       appendPresent()
+      if wrapped.mayBeginWithNil {
+        guard case .bool(true)? = values.popFirst() else { return false }
+      }
       return append(&values, as: wrapped, isLast: isLast)
     case .primitive(let primitive):
       guard let value = values.popFirst() else { return false }

@@ -23,6 +23,7 @@ final class JoinKeyReader {
   private let path: FieldPath?
   private let isID: Bool
   private let isOptional: Bool
+  private let hasMarks: Bool
   private let primitive: KeyForm.Primitive
   private let step: UnsafeMutablePointer<KeyPlan.Step>
   private let shapes: ShapeTable
@@ -37,6 +38,7 @@ final class JoinKeyReader {
     shapes = context.shapes
     let simple = field.form.simple
     isOptional = simple?.isOptional ?? false
+    hasMarks = simple == nil && field.form.isOptional
     primitive = simple?.primitive ?? .bool
     isID = field.identity == .id && simple != nil && !field.isMultiple
     path = isID || simple == nil ? nil : field.storedPath.map { context.path($0, typed.reading) }
@@ -60,7 +62,9 @@ final class JoinKeyReader {
       return
     }
     if let path, try emitStored(path, record, form, &writer, body) { return }
-    for values in try typed.values(of: field, in: record) where !KeyValue.isNil(values) {
+    for marked in try typed.values(of: field, in: record) {
+      let values = hasMarks ? field.form.withoutMarks(marked) : marked
+      if KeyValue.isNil(values) { continue }
       guard try emit(.decoded(values), form, &writer, body) else {
         throw LarchError(
           .decodingFailed,

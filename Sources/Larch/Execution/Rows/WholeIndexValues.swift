@@ -54,7 +54,8 @@ private struct WholeReader {
       for part in parts { list += try values(part) }
       return list
     case .optional(let wrapped):
-      return try number(UInt8.self) == 0 ? [.null] : values(wrapped)
+      if try number(UInt8.self) == 0 { return [.null] }
+      return try (wrapped.mayBeginWithNil ? [.present] : []) + values(wrapped)
     case .primitive(let primitive): return [try value(primitive)]
     }
   }

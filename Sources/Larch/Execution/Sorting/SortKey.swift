@@ -345,6 +345,9 @@ final class SortKey {
         return true
       }
       buffer.append(1)
+      if wrapped.mayBeginWithNil {
+        guard case .bool(true)? = values.popFirst() else { return false }
+      }
       return append(&values, wrapped, term)
     case .primitive(let primitive):
       guard let value = values.popFirst() else { return false }
