@@ -152,6 +152,33 @@ struct CodingErrorTests {
     #expect(larch { _ = try bench.decode(Wrong.self, bytes) }?.context.field == "name")
   }
 
+  @Test("The error for a value that a type refuses recommends no default, which would not help")
+  func refusedValues() throws {
+    struct Old: Codable { var level: Int; var age: Int64; var name: String; var color: String }
+    struct RemovedCase: Decodable { var level: Level }
+    struct RemovedOptional: Decodable { var color: Color? }
+    struct Narrow: Decodable { var age: Int8 }
+    struct OtherType: Decodable { var name: Int }
+    struct Added: Decodable { var added: Int }
+    let bench = CodingBench()
+    let bytes = try bench.bytes(Old(level: 9, age: 1000, name: "n", color: "violet"))
+    func failure<T: Decodable>(_ type: T.Type) -> LarchError? {
+      larch { _ = try bench.decode(type, bytes) }
+    }
+    let refused = [
+      ("level", failure(RemovedCase.self)), ("color", failure(RemovedOptional.self)),
+      ("age", failure(Narrow.self)), ("name", failure(OtherType.self)),
+    ]
+    for (field, error) in refused {
+      #expect(error?.code == .decodingFailed && error?.context.field == field)
+      #expect(error?.message.contains("migration") == true, "\(field)")
+      #expect(error?.message.contains("default") == false, "\(field)")
+      #expect(error?.context.detail?.isEmpty == false, "\(field)")
+    }
+    #expect(refused[2].1?.context.detail?.contains("out of range") == true)
+    #expect(failure(Added.self)?.message.contains("declare a default") == true)
+  }
+
   @Test("Shapes that were rolled back are created again, without traces of the old ones")
   func rollback() throws {
     struct A: Codable, Equatable { var x: Int }

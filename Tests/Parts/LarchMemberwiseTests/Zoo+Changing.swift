@@ -31,6 +31,9 @@ extension Zoo {
     ZooCage(Securing.self, .writing),
     ZooCage(Scaling.self, .writing),
     ZooCage(FreshKey.self, .writing),
+    ZooCage(Abridging.self, .writing),
+    ZooCage(Cutting.self, .writing),
+    ZooCage(Sampling.self, .writing),
   ]
 
   struct Clamping: ZooMember {
@@ -291,5 +294,46 @@ extension Zoo {
       if key.uuidString.hasPrefix("00000000") { key = UUID() }
     }
     var face: String { key.uuidString.hasPrefix("00000000") ? "zero" : "a key" }
+  }
+
+  // These three act only on long values.
+
+  struct Abridging: ZooMember {
+    static var records: [any Encodable] {
+      Twin.all + [Twin(name: String(repeating: "long name ", count: 120))]
+    }
+    var name: String
+    init(from decoder: any Decoder) throws {
+      let c = try decoder.keyed(CodingKeys.self)
+      name = try c.decode(String.self, forKey: .name)
+      name = String(name.prefix(1000))
+    }
+  }
+
+  struct Cutting: ZooMember {
+    struct File: Encodable { var bytes: Data }
+    static var records: [any Encodable] {
+      [0, 300, 1200].map { File(bytes: Data(repeating: 1, count: $0)) }
+    }
+    var bytes: Data
+    init(from decoder: any Decoder) throws {
+      let c = try decoder.keyed(CodingKeys.self)
+      bytes = try c.decode(Data.self, forKey: .bytes)
+      bytes = bytes.prefix(1000)
+    }
+    // A dump of long data has its address.
+    var face: String { bytes.description }
+  }
+
+  struct Sampling: ZooMember {
+    static var records: [any Encodable] {
+      Twin.all + [Twin(tags: Array(repeating: "t", count: 1200))]
+    }
+    var tags: [String]
+    init(from decoder: any Decoder) throws {
+      let c = try decoder.keyed(CodingKeys.self)
+      tags = try c.decode([String].self, forKey: .tags)
+      tags = Array(tags.prefix(1000))
+    }
   }
 }

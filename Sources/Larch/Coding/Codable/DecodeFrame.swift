@@ -6,7 +6,7 @@ struct DecodeState {
   var current: UnsafeMutablePointer<DecodeFrame>
   /// 256 times an unresolved entry.
   let noEntries: UnsafeMutablePointer<FieldPlace>
-  /// A placeholder for no cache; never read or written.
+  /// A placeholder for no cache. It stays empty: it lives longer than any plan.
   let noCache: UnsafeMutablePointer<DecodeCache>
   /// The number of used frames outside the stack.
   var extraCount = 0
@@ -318,7 +318,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
       let header = pointee.base.loadUnaligned(as: UInt16.self)
       let plan = try coder.decodePlan(
         DecodePlan.Identity(owner: pointee.owner, keyType: keyType, header: header))
-      pointee.cache.pointee.plan = plan
+      if pointee.cache != pointee.state.pointee.noCache { pointee.cache.pointee.plan = plan }
       try beginRecord(plan)
     case .map:
       var reader = ByteReader(UnsafeRawBufferPointer(start: pointee.base, count: pointee.count))

@@ -5,6 +5,7 @@ final class EncodePlan {
     var strategy: Strategy
     /// The newest shape of the type.
     var version: UnsafeMutablePointer<EncodeVersion>?
+    /// The keys of the fast path: those of the first value that had any.
     var keyType: ObjectIdentifier?
     /// The container of the type at each depth as an immortal reference, if `ReturnedContainer` is
     /// trusted.
@@ -80,11 +81,12 @@ final class EncodePlan {
   ) throws -> UnsafeMutablePointer<EncodeVersion>? {
     if writesMaps { return nil }
     let isNew = merge(seen)
-    if hot.pointee.keyType != keyType {
-      // The containers are for keys of another type.
-      hot.pointee.references.update(repeating: nil, count: RecordFormat.depthLimit)
+    if let known = hot.pointee.keyType {
+      // The same byte is the key of another field there, and a version has one slot for it.
+      if let keyType, keyType != known { needsTree() }
+    } else {
+      hot.pointee.keyType = keyType
     }
-    hot.pointee.keyType = keyType
     if let version = hot.pointee.version, !isNew { return version }
     guard let shape = try findShape(shapes) else {
       writesMaps = true
@@ -153,7 +155,7 @@ final class EncodePlan {
 struct EncodeVersion {
   let shape: Unmanaged<Shape>
   let layouts: UnsafeMutablePointer<FieldLayout>
-  /// Key byte to slot; filled at the first use of a key.
+  /// Key byte to slot, for the keys of the plan; filled at the first use of a key.
   let keySlots: UnsafeMutablePointer<UInt16>
   /// For each slot: the last type that was written there, and its plan.
   let caches: UnsafeMutablePointer<Cache>

@@ -294,20 +294,22 @@ final class RecordCoder {
   private static func decodingError(_ error: any Error) -> any Error {
     if error is LarchError { return error }
     let context: DecodingError.Context
+    let message: StaticString
     switch error as? DecodingError {
-    case .typeMismatch(_, let known): context = known
-    case .valueNotFound(_, let known): context = known
-    case .keyNotFound(_, let known): context = known
-    case .dataCorrupted(let known): context = known
+    case .valueNotFound(_, let known), .keyNotFound(_, let known):
+      context = known
+      message =
+        "A stored record does not fit its type; make the field optional or declare a default."
+    // Neither helps where the field has a value.
+    case .typeMismatch(_, let known), .dataCorrupted(let known):
+      context = known
+      message =
+        "A type refuses a stored value; accept the value again, or rewrite it in a migration."
     default:
       return LarchError(
         .decodingFailed, "The record's own init(from:) threw an error.", underlying: error)
     }
-    return LarchError(
-      .decodingFailed,
-      "A stored record does not fit its type; make the field optional or declare a default.",
-      underlying: error
-    ) {
+    return LarchError(.decodingFailed, message, underlying: error) {
       $0.field = PathKey.text(context.codingPath)
       $0.detail = context.debugDescription
     }

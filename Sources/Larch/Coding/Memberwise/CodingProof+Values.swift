@@ -1,13 +1,16 @@
 internal import Foundation
 
 /// The invented values of one field, in slot form: an ordinary one, which differs from that of every
-/// other field, and then extremes.
+/// other field, then extremes, and in the end a long one, if the field may have any length.
 struct ProofValues {
   private(set) var slots: [[UInt8]]
-  /// The number of values that are combined with those of other fields: without long lists, which
-  /// cost time.
-  var together: Int { max(1, hasLongList ? slots.count - 1 : slots.count) }
-  private var hasLongList = false
+  /// The number of values that are combined with those of other fields: without the long one, which
+  /// costs time.
+  var together: Int { max(1, hasLongValue ? slots.count - 1 : slots.count) }
+  private var hasLongValue = false
+  /// The characters, bytes or elements of a long value: more than codings usually keep, and few
+  /// enough for a record that is not wide.
+  static let longest = 5000
   /// The number of values that each field tries alone, while all others are ordinary.
   static func alone(_ fieldCount: Int) -> Int { min(12, 3 + 96 / fieldCount) }
 
@@ -16,7 +19,10 @@ struct ProofValues {
     switch form {
     case .plain(let kind): slots = Self.plain(kind, number)
     case .bool: slots = [[1], [0]]
-    case .string: slots = Self.texts(number).map { Array($0.utf8) }
+    case .string:
+      let long = String(repeating: "page ", count: Self.longest / 5)
+      slots = (Self.texts(number) + [long]).map { Array($0.utf8) }
+      hasLongValue = true
     case .decimal:
       slots = Self.decimals(number).map { decimal in
         withUnsafeBytes(of: Leaf.decimal(decimal)) { Array($0) }
@@ -28,14 +34,16 @@ struct ProofValues {
       if !slots.isEmpty { slots.swapAt(0, number % slots.count) }
     case .leaf(let leaf):
       slots = Self.leaves(leaf, number)
-      hasLongList = leaf.leafKind == .list
+      hasLongValue = leaf.leafKind == .list || leaf.leafKind == .data
     case .record(let plan):
       guard let records = try? Self.records(plan, number, shapes) else { return nil }
       slots = records
     case .list(let list):
       guard let elements = ProofValues(list.element, number, shapes: shapes) else { return nil }
-      slots = Self.lists(of: elements.slots, 6, long: 101).map { Self.list($0, list) }
-      hasLongList = true
+      let short = Array(elements.slots.prefix(elements.together))
+      slots = Self.lists(of: short, 6, long: 101).map { Self.list($0, list) }
+      // With one possible element there are two lists.
+      hasLongValue = slots.count > 2
     case .coded: return nil
     }
     if slots.isEmpty { return nil }
@@ -139,7 +147,7 @@ struct ProofValues {
 
   /// Lists of invented elements: ordinary, empty, one, duplicates, in falling order, all, and long.
   static func lists<Element>(
-    of elements: [Element], _ limit: Int = 16, long: Int = 260
+    of elements: [Element], _ limit: Int = 16, long: Int = ProofValues.longest
   ) -> [[Element]] {
     let elements = Array(elements.prefix(limit))
     guard let first = elements.first, elements.count > 1 else { return [elements, []] }

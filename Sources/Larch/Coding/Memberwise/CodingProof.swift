@@ -11,9 +11,10 @@
 /// - The same values are encoded both ways, and the bytes must be equal.
 ///
 /// This finds code that changes, checks, orders or exchanges values. It cannot find code that acts
-/// only on one particular value that is not among the invented ones (`if plan == "pro_v1"`), nor code
-/// with nothing but a side effect. A sample of real records (`CodingSample`) finds the former later;
-/// nothing finds the latter. Hence nobody gets memberwise coding without asking for it.
+/// only on one particular value that is not among the invented ones (`if plan == "pro_v1"`) or only on
+/// longer ones, nor code with nothing but a side effect. A sample of real records (`CodingSample`)
+/// finds the former later; nothing finds the latter. Hence nobody gets memberwise coding without
+/// asking for it.
 struct CodingProof: Sendable {
   /// Why records are decoded through Codable; nil if memberwise.
   private(set) var reading: String?

@@ -140,7 +140,7 @@ extension Data: MemberwiseLeaf {
   static func madeUp(_ number: Int) -> [Data] {
     [
       Data([1, UInt8(truncatingIfNeeded: number)]), Data(), Data([0]),
-      Data(repeating: 7, count: 300),
+      Data(repeating: 7, count: 300), Data(repeating: 7, count: ProofValues.longest),
     ]
   }
 }

@@ -76,14 +76,16 @@ extension Store {
     /// passes a proof: its `init(from:)` and `encode(to:)` run on about a hundred invented values,
     /// extremes included, and must do what the compiler's do. Each type is examined at its first use
     /// in the process; that costs less than a millisecond for most, and some milliseconds for one
-    /// with lists or dictionaries of records. The first 64 records and a random one in 64 later
+    /// with lists or dictionaries. The first 64 records and a random one in 64 later
     /// are coded both ways; at the first difference the type is coded through its `Codable` from
     /// then on, and the ``log`` reports it (``LogMessage/Event/codingRefuted``).
     ///
     /// False by default, because no proof can be complete. A hand-written coding that acts on a
-    /// single value (`if plan == "pro_v1"`) is bypassed until a sampled record has that value; one
-    /// that only counts its calls is always bypassed; one that traps on an extreme value stops the
-    /// program. Declare such types ``CustomCoded``, or leave this off.
+    /// single value (`if plan == "pro_v1"`) is bypassed until a sampled record has that value. So is
+    /// one that acts only on more than 5,000 characters, bytes, or texts or numbers in a list, or on
+    /// more than 100 elements of other lists and of dictionaries. One that only counts its calls is
+    /// always bypassed; one that traps on an extreme value stops the program. Declare such types
+    /// ``CustomCoded``, or leave this off.
     public var provesCoding = false
     /// Returns the time for ``WriteTransaction/now`` and ``Timestamped`` records; the system clock
     /// by default. Tests can set it.
