@@ -96,6 +96,23 @@ struct BackupExclusionTests {
     store.close()
   }
 
+  @Test("A log and a lock file that are made later get the mark from the store")
+  func madeLater() throws {
+    let directory = try CrashDirectory()
+    marks.install(in: directory.path)
+    defer { BackupExclusion.use(nil, in: directory.path) }
+    try Store(at: directory.store, for: IndexedBook.self, options: options()).close()
+    // A new lock file, by a process that does not ask for the mark.
+    try #require(unlink(directory.store + "-lock") == 0)
+    let store = try Store(
+      at: directory.store, for: IndexedBook.self,
+      options: Store.Options.quick.with { $0.durability = .logged })
+    defer { store.close() }
+    for name in ["", "-log", "-lock"] {
+      #expect(BackupExclusion.isMarked(directory.store + name), "\(name)")
+    }
+  }
+
   @Test("Where there is no mark, or it is refused, the log says so, once for each opening")
   func told() throws {
     let directory = try CrashDirectory()

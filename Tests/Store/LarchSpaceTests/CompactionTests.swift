@@ -100,6 +100,45 @@ struct CompactionTests {
     }
   }
 
+  @Test("While pages are filled, the work can be stopped at each point, and leaves nothing")
+  func stoppedFilling() throws {
+    var random = SeededGenerator(seed: 22)
+    let directory = try CrashDirectory()
+    let store = try Store(at: directory.store, for: Sample.self, options: .quick)
+    defer { store.close() }
+    for _ in 0..<150 {
+      try store.write { tx throws in
+        for _ in 0..<40 {
+          var sample = Sample(
+            id: String(random.next(), radix: 36), value: Int(random.next() >> 2),
+            group: Int(random.next() % 9), text: "text")
+          try tx.insert(&sample)
+        }
+      }
+    }
+    var ticks = 0
+    do {
+      let packed = try PackedCopy.make(of: store.path) { ticks += 1 }
+      try #require(packed != nil)
+    }
+    #expect(ticks > 4)
+    for last in 1...max(1, ticks) {
+      var left = last
+      let tick = {
+        left -= 1
+        if left == 0 { throw Stopped() }
+      }
+      let stopped = code { _ = try PackedCopy.make(of: store.path, tick: tick) }
+      #expect(stopped?.rawValue == "Stopped()")
+      #expect(directory.names.filter { $0.contains("larch-new") } == [])
+    }
+    // It is no reason to copy the pages as they are.
+    var copy = SpaceCopy(into: -1, path: store.path, nil)
+    let stopped = code { try copy.copyPacked(store.environment) { throw Stopped() } }
+    #expect(stopped?.rawValue == "Stopped()")
+    #expect(copy.bytesDone == 0)
+  }
+
   @Test("Again and again, with changes in between", arguments: [false, true])
   func manyTimes(isRelaxed: Bool) throws {
     let directory = try CrashDirectory()

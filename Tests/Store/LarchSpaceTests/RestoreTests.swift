@@ -210,6 +210,54 @@ struct RestoreTests {
       } == .busy)
   }
 
+  @Test("A backup that is open is refused also under the name of a link to it")
+  func linkedBackup() throws {
+    let directory = try CrashDirectory()
+    let store = try makeHollowStore(at: directory.store)
+    defer { store.close() }
+    let link = directory.path + "/link.larch"
+    try #require(symlink(directory.store, link) == 0)
+    let target = directory.path + "/restored.larch"
+    #expect(code { try Store.restore(from: link, to: target) } == .busy)
+    #expect(
+      code { try Store.restore(from: link, to: directory.store, replacing: true) }
+        == .unsuitableFile)
+    #expect(!directory.names.contains("restored.larch"))
+    // Where nobody has the file open, the link is as good as its name.
+    let backup = directory.path + "/backup.larch"
+    try store.backup(to: backup)
+    try #require(unlink(link) == 0 && symlink(backup, link) == 0)
+    try Store.restore(from: link, to: target)
+    #expect(fileSize(target) == fileSize(backup))
+  }
+
+  @Test("A backup that is written while it is copied is refused", arguments: [false, true])
+  func writtenBackup(replaces: Bool) throws {
+    let directory = try CrashDirectory()
+    let store = try makeHollowStore(at: directory.store)
+    defer { store.close() }
+    let before = try store.dump()
+    let backup = directory.path + "/backup.larch"
+    try store.backup(to: backup)
+    let target = replaces ? directory.store : directory.path + "/restored.larch"
+    var isWritten = false
+    let refused = code {
+      try Store.restore(from: backup, to: target, replacing: replaces) { _ in
+        if isWritten { return }
+        isWritten = true
+        let other = try Store(at: backup, for: IndexedBook.self)
+        defer { other.close() }
+        try other.write { tx throws in try tx.erase(IndexedBook.self) }
+      }
+    }
+    #expect(refused == .busy)
+    #expect(try store.dump() == before)
+    #expect(!directory.names.contains("restored.larch"))
+    #expect(directory.names.filter { $0.hasPrefix(".larch-new") || $0.contains("compact") } == [])
+    // It is a store as before, which nobody writes any more.
+    try Store.restore(from: backup, to: target, replacing: replaces)
+  }
+
   @Test("Tasks restore without blocking, and a cancelled one changes nothing")
   func tasks() async throws {
     let directory = try CrashDirectory()

@@ -50,12 +50,7 @@ extension CommitLog {
     guard file.hasItsName else { return try leave() }
     do throws(LMDBError) {
       try mark.flush()
-      var clean = header
-      clean.number += 1
-      clean.state = .clean
-      clean.checkpoint = lastTransaction
-      try file.write(clean)
-      header = clean
+      try writeClean()
     } catch {
       fail(error)
       throw error
@@ -64,6 +59,16 @@ extension CommitLog {
     commits = 0
     (held, heldBefore) = (0, 0)
     state = .clean
+  }
+
+  /// Writes that the store has all commits itself.
+  private func writeClean() throws(LMDBError) {
+    var clean = header
+    clean.number += 1
+    clean.state = .clean
+    clean.checkpoint = lastTransaction
+    try file.write(clean)
+    header = clean
   }
 
   /// Goes on without a log whose file was removed, or replaced by another one: nobody would find what is in it. The
@@ -77,6 +82,8 @@ extension CommitLog {
       fail(error)
       throw error
     }
+    // If it only has another name, it must not be taken for one that a store needs.
+    try? writeClean()
     for pin in pins { mdb_txn_reset(pin) }
     pending = nil
     commits = 0

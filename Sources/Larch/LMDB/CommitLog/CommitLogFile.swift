@@ -84,6 +84,7 @@ final class CommitLogFile {
     }
     do throws(LMDBError) {
       guard file.lock() else { throw LMDBError(EBUSY, "flock") }
+      FileRights.pass(from: store, to: descriptor, keeping: 0o600)
       let zeros = [UInt8](repeating: 0, count: 256 << 10)
       var place = 0
       let end = CommitLogFormat.firstHalf + 2 * halfSize
@@ -106,6 +107,7 @@ final class CommitLogFile {
       unlink(path)
       throw error
     }
+    BackupExclusion.pass(from: store, to: path)
     return file
   }
 

@@ -14,7 +14,7 @@ struct Door: ~Copyable {
     let (path, options) = (environment.path, environment.options)
     while true {
       let isExclusive = options.logsCommits || CommitLogFile.exists(for: path)
-      guard let place = try PlaceLock(path, isExclusive: isExclusive),
+      guard let place = try Self.lock(path, isExclusive: isExclusive),
         place.file == environment.file
       else { throw LMDBEnvironment.FileReplaced() }
       if CommitLogFile.exists(for: path) {
@@ -33,6 +33,24 @@ struct Door: ~Copyable {
       found = .nothing
       return
     }
+  }
+
+  private static func lock(_ path: String, isExclusive: Bool) throws -> PlaceLock? {
+    do throws(LMDBError) {
+      return try PlaceLock(path, isExclusive: isExclusive)
+    } catch {
+      throw translated(error, path: path)
+    }
+  }
+
+  /// What a file system without `flock` cannot have is a log. Other errors pass.
+  static func translated(_ error: LMDBError, path: String) -> any Error {
+    guard PlaceLock.isMissing(error.code) else { return error }
+    return LarchError(
+      .unsuitableFile,
+      "The file system has no locks on whole files, which a commit log needs; put the store on another one, or open it with `durability: .durable`.",
+      underlying: error
+    ) { $0.path = path }
   }
 
   /// Readers do no harm, and see what is logged like every commit.

@@ -39,6 +39,18 @@ struct LogMark {
     try write(version: PageLayout.version)
     try flush()
     try name(0)
+    // Whoever opens the store at this moment may have put it back; see `putBack`.
+    guard try isSet() else { return }
+    try write(version: PageLayout.version)
+    try flush()
+  }
+
+  /// Marks the store again that was opened without its mark, unless the writer needs none any more: its number is gone
+  /// then. Of the two, at least the one who looks last sees what the other has written.
+  private func putBack() throws(LMDBError) {
+    guard try identity() != 0 else { return }
+    try write(version: Self.version)
+    if try identity() == 0 { try write(version: PageLayout.version) }
   }
 
   private func write(version: UInt32) throws(LMDBError) {
@@ -141,10 +153,10 @@ struct LogMark {
       do throws(LMDBError) {
         if isMarked { try mark.write(version: PageLayout.version) }
         let value = try body()
-        if isMarked { try mark.write(version: Self.version) }
+        if isMarked { try mark.putBack() }
         return value
       } catch {
-        if isMarked { try? mark.write(version: Self.version) }
+        if isMarked { try? mark.putBack() }
         attempts += 1
         guard error.kind == .versionMismatch, attempts < 100 else { throw error }
       }

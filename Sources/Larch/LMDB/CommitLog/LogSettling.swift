@@ -129,6 +129,7 @@ struct LogSettling {
     guard let meta, meta.isMeta, meta.fault == nil, meta.transaction == header.checkpoint,
       meta.pageSize == header.pageSize
     else { throw LogMark.missing(path, "the log has no state of the store") }
+    try checkLength(meta)
     try restore(header, mark, before: replay.records.isEmpty ? last &+ 1 : last)
     // LMDB must not map what was not checked as for any opening.
     try options.beforeMapping?(path)
@@ -194,17 +195,27 @@ struct LogSettling {
       }
       try result.get()
     }
-    let lastPage = header.meta.withUnsafeBytes {
-      $0.baseAddress.map { MetaPage(slot: 0, $0).lastPage } ?? 0
-    }
-    let (needed, overflow) = (Int(clamping: lastPage) &+ 1)
-      .multipliedReportingOverflow(by: header.pageSize)
-    var status = stat()
-    guard fstat(mark.descriptor, &status) == 0 else { throw LMDBError(errno, "fstat") }
-    if !overflow, Int(status.st_size) < needed, ftruncate(mark.descriptor, off_t(needed)) != 0 {
-      throw LMDBError(errno, "ftruncate")
-    }
     try mark.flush()
+  }
+
+  /// Refuses a file that lacks pages of the checkpoint, before anything is written: LMDB would take zeros for them.
+  ///
+  /// All that the checkpoint has was on the disk before its header. Only pages that are free in it may be missing at the
+  /// end, since LMDB does not write a page that a transaction took from there and gave back.
+  private func checkLength(_ meta: MetaPage) throws {
+    let file = try PageFile(path: path)
+    let pages = file.length / UInt64(meta.pageSize)
+    if pages > meta.lastPage { return }
+    if let walk = try? PageWalk(file: file, meta: meta), walk.freeListCoversMissingPages() {
+      return
+    }
+    throw LarchError(
+      .truncated,
+      "The file is shorter than the state that its log continues; put back the whole file, restore a backup, or salvage it."
+    ) {
+      $0.path = path
+      $0.detail = "\(pages) of \(meta.lastPage + 1) pages"
+    }
   }
 
   // MARK: Others

@@ -386,6 +386,11 @@ extension LMDBEnvironment {
     var status = stat()
     guard fstat(lock, &status) == 0 else { throw LMDBError(errno, "fstat") }
     let file = FileClaim.LockFile(FileIdentity(status))
+    if status.st_size == 0 {
+      // A new one, which LMDB opens for writing also where the store is only read.
+      FileRights.pass(from: path, to: lock, keeping: 0o600)
+      BackupExclusion.pass(from: path, to: path + "-lock")
+    }
     #if os(Linux)
       // The size that LMDB would use: a header as large as three readers, one of them in it.
       let size = (max(options.maxReaders, 1) - 1) * 64 + 192

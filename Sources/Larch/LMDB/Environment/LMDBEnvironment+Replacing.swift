@@ -80,6 +80,7 @@ extension LMDBEnvironment {
     guard let file = try attempt.run({ try makeSuccessor(in: $0, announce, fill) }) else {
       return false
     }
+    let id = attempt.transaction.id
     var isCommitting = false
     do {
       let isCommitted = try holdingReads { closing in
@@ -94,10 +95,12 @@ extension LMDBEnvironment {
       }
       if isCommitted { return true }
     } catch {
-      // After a commit that failed, only the file shows whether the new one is needed.
       if !isCommitting {
         unlink(file.path)
         attempt.abort()
+      } else if commitLog?.hasFailed != true, let newest = newestHeader, newest < id {
+        // Only the file shows whether a commit that failed is there; this one is not, so nobody needs the new file.
+        unlink(file.path)
       }
       throw translated(error)
     }

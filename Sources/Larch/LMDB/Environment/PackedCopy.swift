@@ -31,7 +31,9 @@ final class PackedCopy {
 
   /// Copies the last commit of a store that nobody writes meanwhile; nil if the copy would not be a
   /// tenth smaller, or if the file has entries of another program that need LMDB's own copy.
-  static func make(of path: String) throws -> PackedCopy? {
+  ///
+  /// - Parameter tick: called now and then; what it throws ends the copy.
+  static func make(of path: String, tick: () throws -> Void) throws -> PackedCopy? {
     do {
       // The store may log its commits.
       let source = try LogMark.withoutMark(path: path) { () throws(LMDBError) in
@@ -42,7 +44,7 @@ final class PackedCopy {
       defer { transaction.abort() }
       guard let databases = try databases(in: transaction) else { return nil }
       var room = Room()
-      for database in databases { try room.add(database.database, in: transaction) }
+      for database in databases { try room.add(database.database, in: transaction, tick) }
       guard room.isLarge else { return nil }
       let location = try StoreLocation(path)
       TemporaryFile.removeLeftovers(in: location.directory)
@@ -56,7 +58,7 @@ final class PackedCopy {
         throw error
       }
       let copy = PackedCopy(target, file)
-      try copy.fill(databases, from: transaction)
+      try copy.fill(databases, from: transaction, tick)
       return copy
     } catch let error as LMDBError {
       throw error.larchError(path: path)
@@ -119,12 +121,15 @@ final class PackedCopy {
     return databases
   }
 
-  private func fill(_ databases: [Database], from source: LMDBTransaction) throws {
+  private func fill(
+    _ databases: [Database], from source: LMDBTransaction, _ tick: () throws -> Void
+  ) throws {
     for item in databases {
       var cursor = try LMDBCursor(item.database, in: source)
       var entry = try cursor.first()
       var last = UnsafeRawBufferPointer(start: nil, count: 0)
       repeat {
+        try tick()
         let writing = try LMDBTransaction.begin(handle)
         do {
           var target: UInt32 = 0
@@ -155,6 +160,8 @@ final class PackedCopy {
 
 /// What the leaf pages of trees could save.
 private struct Room {
+  /// The number of entries between two calls that may stop the copy.
+  private static let interval = 4096
   private(set) var pageSize = 4096
   private var all = 0
   private var leaves = 0
@@ -163,7 +170,10 @@ private struct Room {
   /// Whether full pages would make the store a tenth smaller.
   var isLarge: Bool { (leaves - needed) * 10 >= all && leaves - needed >= 16 }
 
-  mutating func add(_ database: LMDBDatabase, in transaction: LMDBTransaction) throws {
+  mutating func add(
+    _ database: LMDBDatabase, in transaction: LMDBTransaction, _ tick: () throws -> Void
+  ) throws {
+    try tick()
     let tree = try database.statistics(in: transaction)
     pageSize = tree.pageSize
     leaves += tree.leafPages
@@ -175,11 +185,14 @@ private struct Room {
     var left = 0
     var cursor = try LMDBCursor(database, in: transaction)
     var entry = try cursor.first()
+    var seen = 0
     while let here = entry {
+      seen += 1
+      if seen % Self.interval == 0 { try tick() }
       var size = 8 + here.key.count + here.value.count
       let count = hasDuplicates ? try cursor.duplicateCount() : 1
       if count > 1 {
-        let list = try self.list(&cursor, here, count, isFixed: isFixed)
+        let list = try self.list(&cursor, here, count, isFixed: isFixed, tick)
         size = 8 + here.key.count + list
         if size > largest {
           size = 8 + here.key.count + 48
@@ -203,11 +216,17 @@ private struct Room {
 
   /// The bytes of the values of one key, with the room that LMDB leaves for more.
   private func list(
-    _ cursor: inout LMDBCursor, _ first: LMDBEntry, _ count: Int, isFixed: Bool
+    _ cursor: inout LMDBCursor, _ first: LMDBEntry, _ count: Int, isFixed: Bool,
+    _ tick: () throws -> Void
   ) throws -> Int {
     if isFixed { return 16 + (count + 3) / 4 * 4 * first.value.count }
     var bytes = 16 + 10 + first.value.count
-    while let here = try cursor.nextDuplicate() { bytes += (here.value.count + 1) & ~1 + 10 }
+    var seen = 0
+    while let here = try cursor.nextDuplicate() {
+      seen += 1
+      if seen % Self.interval == 0 { try tick() }
+      bytes += (here.value.count + 1) & ~1 + 10
+    }
     return bytes
   }
 }

@@ -120,14 +120,7 @@ struct SuccessorFile: ~Copyable {
           FileIdentity(made) == FileIdentity(named)
         {
           guard ftruncate(descriptor, 0) == 0 else { throw LMDBError(errno, "ftruncate") }
-          var old = stat()
-          // The new file gets the permissions and the owner of the old one.
-          if stat(store, &old) == 0 {
-            fchmod(descriptor, old.st_mode & 0o777)
-            if old.st_uid != made.st_uid || old.st_gid != made.st_gid {
-              _ = fchown(descriptor, old.st_uid, old.st_gid)
-            }
-          }
+          FileRights.pass(from: store, to: descriptor)
           BackupExclusion.pass(from: store, to: path)
           self.path = path
           self.descriptor = descriptor

@@ -51,9 +51,14 @@ struct PlaceLock: ~Copyable {
       let code = errno
       if code == EINTR { continue }
       // Some file systems have no such locks. There a store can be opened, but not replaced.
-      if operation == LOCK_SH, [ENOTSUP, EOPNOTSUPP, ENOSYS, EINVAL].contains(code) { return }
+      if operation == LOCK_SH, isMissing(code) { return }
       throw LMDBError(code, "flock")
     }
+  }
+
+  /// Whether the system refused a lock since the file system has none.
+  static func isMissing(_ code: Int32) -> Bool {
+    [ENOTSUP, EOPNOTSUPP, ENOSYS, EINVAL].contains(code)
   }
 }
 

@@ -45,11 +45,17 @@ struct SpaceCopy {
 
   /// Copies the last commit of a store that nobody writes meanwhile, with full pages if that makes it
   /// clearly smaller.
-  mutating func copyPacked(_ environment: LMDBEnvironment) throws {
-    // That needs room for one more copy. Without it LMDB copies the pages as they are.
-    guard let packed = try? PackedCopy.make(of: environment.path) else {
-      return try copy(environment)
+  ///
+  /// - Parameter tick: called while pages are filled, when nothing is known of the progress yet; its error ends the copy.
+  mutating func copyPacked(_ environment: LMDBEnvironment, tick: () throws -> Void) throws {
+    let packed: PackedCopy?
+    do {
+      packed = try PackedCopy.make(of: environment.path, tick: tick)
+    } catch is LarchError {
+      // That needs room for one more copy. Without it LMDB copies the pages as they are.
+      packed = nil
     }
+    guard let packed else { return try copy(environment) }
     try environment.streamCopy(of: packed) { try add($0) }
     try checkLength()
   }

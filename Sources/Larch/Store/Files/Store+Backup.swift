@@ -60,12 +60,14 @@ extension Store {
     }
     let location = try StoreLocation(target)
     try StoreLocation.refuseSideFile(location.path)
-    let bytes = try NewFile.make(at: location, replacing: replacing) { file in
+    let log = environment.options.log
+    let bytes = try NewFile.make(at: location, replacing: replacing, log: log) { file in
       var copy = SpaceCopy(into: file.descriptor, path: location.path, progress)
       try copy.copy(environment)
       try copy.flush()
       return copy.bytesDone
     }
+    environment.deliverMessages()
     options.log?(
       LogMessage(.debug, .backedUp, "A backup of the store was made.") {
         $0.path = location.path
@@ -76,8 +78,11 @@ extension Store {
 
 /// Creates a whole file beside its place and moves it there when it is complete.
 enum NewFile {
+  /// - Parameter log: learns of a log of another store that lay at the place. The folder is locked then, so the program's
+  ///   own function must not be called.
   static func make<T>(
-    at location: StoreLocation, replacing: Bool, _ fill: (TemporaryFile) throws -> T
+    at location: StoreLocation, replacing: Bool, log: (@Sendable (LogMessage) -> Void)? = nil,
+    _ fill: (TemporaryFile) throws -> T
   ) throws -> T {
     // Checked before and after the work: another program may create a file in between.
     if try location.occupant() != nil, !replacing { throw location.exists }
@@ -88,7 +93,7 @@ enum NewFile {
     if replacing {
       try temporary.replace(at: location)
     } else {
-      try temporary.place(at: location)
+      try temporary.place(at: location, log)
     }
     return result
   }

@@ -21,8 +21,8 @@ extension Store {
   ///
   /// A crash leaves the store as before or as after, with nothing lost.
   ///
-  /// - Parameter progress: called after each piece that was written; an error stops the compaction,
-  ///   and nothing is changed.
+  /// - Parameter progress: called after each piece that was written, and not while pages are filled before; an error
+  ///   stops the compaction, and nothing is changed.
   /// - Returns: the lengths of the file before and after.
   /// - Throws: `.busy` if a read of this process stays open, and at once for a read of this thread;
   ///   `.nestedWrite` inside a write of the store; `.readOnly`, `.diskFull`, `.accessDenied`,
@@ -36,12 +36,12 @@ extension Store {
   )
   @discardableResult
   public func compact(progress: ((SpaceProgress) throws -> Void)? = nil) throws -> Compaction {
-    try compactFile(progress)
+    try compactFile(progress) {}
   }
 
   /// Shrinks the file to the size of its data, without blocking the task's thread.
   ///
-  /// Cancelling the task before the replacement stops it, and nothing is changed.
+  /// Cancelling the task before the replacement stops it, also while pages are filled, and nothing is changed.
   ///
   /// - Parameter progress: called after each piece that was written, on another thread; an error
   ///   stops the compaction.
@@ -52,11 +52,13 @@ extension Store {
   public nonisolated(nonsending) func compact(
     progress: (@Sendable (SpaceProgress) throws -> Void)? = nil
   ) async throws -> Compaction {
-    try await SpaceWorker().run(progress) { try self.compactFile($0) }
+    try await SpaceWorker().run(progress) { report in
+      try self.compactFile(report) { try Task.checkCancellation() }
+    }
   }
 
   private func compactFile(
-    _ progress: ((SpaceProgress) throws -> Void)?
+    _ progress: ((SpaceProgress) throws -> Void)?, tick: () throws -> Void
   ) throws -> Compaction {
     _ = try currentCatalog()
     var before = 0
@@ -68,7 +70,7 @@ extension Store {
     } fill: { path, descriptor, number in
       before = try environment.info().fileSize
       var copy = SpaceCopy(into: descriptor, path: self.path, progress)
-      try copy.copyPacked(environment)
+      try copy.copyPacked(environment, tick: tick)
       try copy.renumber(PageFile(path: path), above: number)
       after = copy.bytesDone
     }

@@ -18,8 +18,8 @@ extension Store {
   ///   `.checksumMismatch` for a damaged backup; `.unsuitableFile` if it is a copy that needs the log of a
   ///   killed program; `.readOnly` if the store at `path` is the copy of a log;
   ///   `.notShipped` if it has commits that no server has; `.fileExists` if there is a file at `path` and
-  ///   `replacing` is false; `.busy` if the backup or the file at `path` is open as a store;
-  ///   `.diskFull`, `.accessDenied`, `.ioFailure`; what `progress` throws.
+  ///   `replacing` is false; `.busy` if the backup or the file at `path` is open as a store, or the backup is
+  ///   written meanwhile; `.diskFull`, `.accessDenied`, `.ioFailure`; what `progress` throws.
   /// - Complexity: O(file): it is copied once and read once more.
   @available(
     *, noasync,
@@ -79,7 +79,7 @@ struct Restoration {
     let source = try PageFile(path: backup)
     // A file that is clearly not a store is refused before a byte is copied.
     _ = try FileCheck.header(source)
-    try checkNotInUse()
+    try checkNotInUse(source)
     try checkNeedsNoLog(source)
     if try location.occupant() != nil {
       guard replacing else { throw location.exists }
@@ -98,8 +98,16 @@ struct Restoration {
     _ path: String, _ descriptor: Int32, _ source: PageFile, above number: UInt64,
     _ header: OutboxHeader? = nil
   ) throws {
+    let state = try FileCheck.header(source)
     var copy = SpaceCopy(into: descriptor, path: location.path, progress)
-    try copy.copy(source)
+    do {
+      try copy.copy(source)
+    } catch let error as LarchError where error.code == .ioFailure {
+      // Whoever writes the backup also makes it longer.
+      try expect(state, in: source)
+      throw error
+    }
+    try expect(state, in: source)
     // Check the copy, not the backup: nobody can change the copy any more.
     do {
       try BackupCheck.check(path) { try copy.tell() }
@@ -187,15 +195,33 @@ struct Restoration {
     }
   }
 
+  /// Refuses a backup that was written while it was copied. It is not locked meanwhile, since whoever opens it would wait.
+  /// No page of a state is written again before another commit.
+  private func expect(_ state: MetaPage, in source: PageFile) throws {
+    guard try FileCheck.header(source) == state else {
+      throw LarchError(
+        .busy,
+        "The backup was written while it was copied; close it in every process that uses it, then retry."
+      ) { $0.path = backup }
+    }
+  }
+
   /// A file that is being written has bytes of several states.
-  private func checkNotInUse() throws {
-    let source = try StoreLocation(backup)
+  private func checkNotInUse(_ file: PageFile) throws {
+    // A link leads to the file, and who has that open knows it by its own name.
+    guard let resolved = realpath(backup, nil) else {
+      throw LMDBError(errno, "realpath").larchError(path: backup)
+    }
+    defer { free(resolved) }
+    let source = try StoreLocation(String(cString: resolved))
     if source.path == location.path {
       throw LarchError(
         .unsuitableFile, "The backup is the store file itself; name the backup file."
       ) { $0.path = location.path }
     }
     do throws(LMDBError) {
+      // Also under a second name.
+      if FileClaim.other(than: nil, file.descriptor) != nil { throw LMDBError(EBUSY, "fcntl") }
       if try source.isInUse() { throw LMDBError(EBUSY, "fcntl") }
     } catch {
       if error.code == EBUSY { throw source.busy }
