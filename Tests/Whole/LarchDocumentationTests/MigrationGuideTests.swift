@@ -166,5 +166,9 @@ struct MigrationGuideTests {
     let store = try Store(at: path, for: Company.self, migrations: [merge])
     #expect(try store.find(Company.self, 1)?.name == "Engines")
     store.close()
+    // The migration also runs on new files, which have no clients.
+    let new = try Store(at: folder.path("new.larch"), for: Company.self, migrations: [merge])
+    #expect(try new.count(Company.all) == 0)
+    new.close()
   }
 }

@@ -113,7 +113,7 @@ extension RawField {
 
 extension FieldValue {
   /// Whether it is the same value, bit for bit.
-  fileprivate func isIdentical(to other: FieldValue) -> Bool {
+  func isIdentical(to other: FieldValue) -> Bool {
     switch (self, other) {
     case (.float(let a), .float(let b)): a.bitPattern == b.bitPattern
     case (.double(let a), .double(let b)): a.bitPattern == b.bitPattern
@@ -125,11 +125,20 @@ extension FieldValue {
       a.count == b.count && zip(a, b).allSatisfy { $0.isIdentical(to: $1) }
     case (.record(let a), .record(let b)):
       // A field that is absent is nil.
-      Set(a.keys).union(b.keys).allSatisfy {
-        (a[$0] ?? .null).isIdentical(to: b[$0] ?? .null)
-      }
+      FieldValue.areIdentical(a.filter { !$0.value.isNil }, b.filter { !$0.value.isNil })
     default: self == other
     }
+  }
+
+  /// Whether they have the same names and values, bit for bit: also equal names may differ in their
+  /// bytes.
+  static func areIdentical(_ a: [String: FieldValue], _ b: [String: FieldValue]) -> Bool {
+    a.count == b.count
+      && a.allSatisfy { name, value in
+        guard let place = b.index(forKey: name) else { return false }
+        let other = b[place]
+        return other.key.utf8.elementsEqual(name.utf8) && value.isIdentical(to: other.value)
+      }
   }
 }
 

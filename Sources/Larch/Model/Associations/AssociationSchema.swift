@@ -71,14 +71,17 @@ package struct StoreSchema: Sendable {
 
   package init() {}
 
+  /// - Parameter evolution: `.off` compiles without running the `init(from:)` of a type on sample
+  ///   values.
   /// - Throws: `.invalidSchema` for declarations that are unusable or contradictory.
-  init(_ types: [any Record.Type]) throws {
+  init(_ types: [any Record.Type], evolution: SchemaEvolution = .automatic) throws {
     let compiler = try AssociationCompiler(types)
     let renames = try types.map { try Renames(of: $0) }
     for one in renames { aliases.add(one.aliases) }
     for (type, renames) in zip(types, renames) {
       let schema = try SchemaCompiler.compile(
-        type, needs: compiler.needs(of: type), renames: renames, aliases: aliases)
+        type, needs: compiler.needs(of: type), renames: renames, aliases: aliases,
+        usesSamples: evolution != .off)
       if let other = collections.first(where: { $0.name == schema.name }) {
         if other.typeID == schema.typeID { continue }
         throw LarchError(

@@ -8,9 +8,11 @@ package enum SchemaCompiler {
   ///   - needs: the indexes that associations need in addition to the declared ones.
   ///   - renames: the older names that the type declares.
   ///   - aliases: the older names of fields that all types declare.
+  ///   - usesSamples: whether `init(from:)` may run on sample values, to find out where the keys of
+  ///     an index have whole records.
   static func compile<R: Record>(
     _ type: R.Type, needs: [AssociationIndex] = [], renames: Renames = Renames(),
-    aliases: FieldAliases = FieldAliases()
+    aliases: FieldAliases = FieldAliases(), usesSamples: Bool = true
   ) throws -> CollectionSchema {
     let name = R.collectionName
     let typeName = String(describing: type)
@@ -28,7 +30,8 @@ package enum SchemaCompiler {
     var indexes: [IndexSchema] = []
     let reading = FieldReading(type, aliases: aliases, defaults: [])
     for declaration in declarations {
-      let index = try compile(declaration, of: name, defaults, reading, besides: indexes)
+      let index = try compile(
+        declaration, of: name, defaults, reading, besides: indexes, usesSamples: usesSamples)
       if indexes.contains(where: { $0.name == index.name }) {
         throw LarchError(
           .invalidSchema, "Two indexes have the same name; give one of them another `name:`."
@@ -207,7 +210,7 @@ package enum SchemaCompiler {
 
   private static func compile<R: Record>(
     _ declaration: IndexDeclaration<R>, of collection: String, _ defaults: Defaults,
-    _ reading: FieldReading?, besides others: [IndexSchema]
+    _ reading: FieldReading?, besides others: [IndexSchema], usesSamples: Bool
   ) throws -> IndexSchema {
     if let name = declaration.name, !isPlain(name) {
       throw LarchError(
@@ -285,7 +288,7 @@ package enum SchemaCompiler {
       name: name, isUnique: declaration.isUnique, fields: fields, isDecoded: isDecoded,
       isPartial: declaration.condition != nil,
       definition: ([form.description, kind] + paths).joined(separator: ";"),
-      record: declaration.condition == nil ? RecordInKeys(R.self, fields) : nil)
+      record: usesSamples && declaration.condition == nil ? RecordInKeys(R.self, fields) : nil)
   }
 
   /// An index name such as `city_age`, from the names of the properties.

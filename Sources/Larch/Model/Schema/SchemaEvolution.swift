@@ -8,6 +8,6 @@ public enum SchemaEvolution: Sendable {
   case check
   /// Fields are neither compared nor noted: a record that does not fit its type is an error when it
   /// is read. Collections and indexes are created as with ``automatic``. The `init(from:)` of the
-  /// types is not run on sample values.
+  /// types is not run on sample values, unless a type is ``MemberwiseCoded``.
   case off
 }

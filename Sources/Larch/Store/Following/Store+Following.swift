@@ -47,7 +47,7 @@ extension Store {
     following log: ServerLog, copy path: String, types: [any Record.Type],
     options: Options = Options()
   ) throws {
-    let schema = try StoreSchema(types)
+    let schema = try StoreSchema(types, evolution: options.evolution)
     var options = options.withChosenMessages
     var environmentOptions = options.forEnvironment(schema)
     environmentOptions.canCreate = false

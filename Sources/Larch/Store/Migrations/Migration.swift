@@ -58,7 +58,8 @@ public struct Migration: Sendable {
 
 /// The fields of a stored record by their coding names, without its Swift type.
 public struct StoredFields: Hashable, Sendable {
-  /// The values by name. A missing field has no value: it is nil, or has the declared default.
+  /// The values by name. A missing field has no value: it is nil, or has the declared default. An
+  /// optional field with a default that was saved as nil is ``FieldValue/null``.
   public var values: [String: FieldValue]
   /// Set it to remove the record instead of writing it.
   public var isDropped = false
@@ -74,6 +75,11 @@ public struct StoredFields: Hashable, Sendable {
 
   /// The names of the fields that have a value, in order.
   public var names: [String] { values.keys.sorted() }
+
+  /// Whether they have the same names and values, bit for bit.
+  func isIdentical(to other: StoredFields) -> Bool {
+    FieldValue.areIdentical(values, other.values)
+  }
 
   /// Renames a field; does nothing if it does not exist.
   public mutating func rename(_ name: String, to other: String) {

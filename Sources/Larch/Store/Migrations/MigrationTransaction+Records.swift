@@ -12,10 +12,11 @@ extension MigrationTransaction {
   ///
   /// Records may be changed meanwhile: the sequence continues after the last record that it
   /// returned. A record that cannot be read ends it, and the error is thrown when the migration
-  /// returns.
+  /// returns. It is empty if the file has no such collection. The name may also be an older one
+  /// that a type declares with ``Renamed``.
   ///
-  /// - Throws: `.unknownCollection` if the file has no such collection, `.invalidSchema` for
-  ///   invalid declarations of the old type.
+  /// - Throws: `.unknownCollection` for a name like that of another collection, which has records;
+  ///   `.invalidSchema` for invalid declarations of the old type.
   /// - Complexity: O(1); each step reads and decodes one record.
   public func records<Old: Decodable>(
     of type: Old.Type, in collection: String
@@ -24,30 +25,32 @@ extension MigrationTransaction {
       try declareDefaults(of: type)
       let found = try storedCollection(collection, in: transaction)
       let coder = context.coder
-      return StoredRecordSequence(self, found.stored, found.records) { record in
+      return StoredRecordSequence(self, found) { record in
         try record.withUnsafeBytes { try coder.decode(type, from: $0) }
       }
     }
   }
 
-  /// The fields of all records of a collection, in the order of their ids, read one by one.
+  /// The fields of all records of a collection, in the order of their ids, read one by one; none if
+  /// the file has no such collection.
   ///
-  /// - Throws: `.unknownCollection` if the file has no such collection.
+  /// - Throws: `.unknownCollection` for a name like that of another collection, which has records.
   /// - Complexity: O(1); each step reads one record.
   public func fields(in collection: String) throws -> StoredRecordSequence<StoredFields> {
     try storage { transaction in
       let found = try storedCollection(collection, in: transaction)
       let shapes = context.shapes
-      return StoredRecordSequence(self, found.stored, found.records) {
-        try StoredFields($0, shapes: shapes)
+      let nilNames = nilNames(in: collection)
+      return StoredRecordSequence(self, found) {
+        try StoredFields($0, shapes: shapes, nilNames: nilNames)
       }
     }
   }
 
   /// The record with this id as a value of an older Swift type, or nil if there is none.
   ///
-  /// - Throws: `.unknownCollection` if the file has no such collection, `.decodingFailed` for a
-  ///   record that does not fit the type.
+  /// - Throws: `.unknownCollection` for a name like that of another collection, which has records;
+  ///   `.decodingFailed` for a record that does not fit the type.
   /// - Complexity: O(log n).
   public func find<Old: Decodable, ID: RecordIdentifier>(
     _ type: Old.Type, _ id: ID, in collection: String
@@ -62,14 +65,15 @@ extension MigrationTransaction {
 
   /// The fields of the record with this id, or nil if there is none.
   ///
-  /// - Throws: `.unknownCollection` if the file has no such collection.
+  /// - Throws: `.unknownCollection` for a name like that of another collection, which has records.
   /// - Complexity: O(log n).
   public func fields<ID: RecordIdentifier>(
     of id: ID, in collection: String
   ) throws -> StoredFields? {
     try storage { transaction in
       try withRecord(id, in: collection, transaction) {
-        try StoredFields([UInt8]($0), shapes: context.shapes)
+        try StoredFields(
+          [UInt8]($0), shapes: context.shapes, nilNames: nilNames(in: collection))
       }
     }
   }
@@ -78,7 +82,7 @@ extension MigrationTransaction {
     _ id: ID, in collection: String, _ transaction: LMDBTransaction,
     _ body: (UnsafeRawBufferPointer) throws -> T
   ) throws -> T? {
-    let found = try storedCollection(collection, in: transaction)
+    guard let found = try storedCollection(collection, in: transaction) else { return nil }
     var writer = KeyWriter()
     try id._writeID(to: &writer)
     guard let value = try found.records.get(writer.bytes, in: transaction) else { return nil }
@@ -90,6 +94,14 @@ extension MigrationTransaction {
     } catch let error as LarchError {
       throw RecordEnvelope.naming(error, writer.bytes, found.stored)
     }
+  }
+
+  /// The optional fields of the declared type with a default, under all their names: a nil that was
+  /// saved in one of them is not a missing field.
+  func nilNames(in collection: String) -> Set<String> {
+    guard let schema = declaration(of: collection) else { return [] }
+    let names = schema.defaults.subtracting(schema.standInDefaults)
+    return names.union(names.flatMap { loader.aliases.older($0, of: schema.typeID) })
   }
 
   /// Gives the coder the defaults and the older names of the fields of an older type.
@@ -112,7 +124,9 @@ extension MigrationTransaction {
 
 extension StoredFields {
   /// The fields of a stored record.
-  init(_ record: [UInt8], shapes: ShapeTable) throws {
+  ///
+  /// - Parameter nilNames: fields that are `.null` if they are nil, and not omitted.
+  init(_ record: [UInt8], shapes: ShapeTable, nilNames: Set<String> = []) throws {
     values = try record.withUnsafeBytes { bytes in
       let form = try RecordFormat.value(of: bytes)
       guard form.state == .value, form.kind == .record || form.kind == .map else {
@@ -122,8 +136,15 @@ extension StoredFields {
         )
       }
       var values: [String: FieldValue] = [:]
-      for (name, value) in try RawRecord(bytes, shapes: shapes).fields() {
+      let raw = RawRecord(bytes, shapes: shapes)
+      for (name, value) in try raw.fields() {
         values[name] = try FieldValue(value, shapes: shapes)
+      }
+      if !nilNames.isEmpty, let shape = try raw.shape() {
+        for field in shape.fields
+        where nilNames.contains(field.name) && values[field.name] == nil {
+          values[field.name] = .null
+        }
       }
       return values
     }
@@ -134,30 +155,31 @@ extension StoredFields {
 /// by one. Valid inside the closure of its migration.
 public struct StoredRecordSequence<Element>: Sequence {
   private let transaction: MigrationTransaction
-  private let stored: StoredCollection
-  private let records: LMDBDatabase
+  /// Nil if the file has no such collection.
+  private let source: (stored: StoredCollection, records: LMDBDatabase)?
   private let make: ([UInt8]) throws -> Element
 
   init(
-    _ transaction: MigrationTransaction, _ stored: StoredCollection, _ records: LMDBDatabase,
+    _ transaction: MigrationTransaction,
+    _ source: (stored: StoredCollection, records: LMDBDatabase)?,
     _ make: @escaping ([UInt8]) throws -> Element
   ) {
     self.transaction = transaction
-    self.stored = stored
-    self.records = records
+    self.source = source
     self.make = make
   }
 
   /// Starts before the first record.
   public func makeIterator() -> Iterator {
     Iterator(
-      transaction: transaction, reader: StoredRecordReader(stored, records), make: make)
+      transaction: transaction,
+      reader: source.map { StoredRecordReader($0.stored, $0.records) }, make: make)
   }
 
   /// Iterates over the records.
   public struct Iterator: IteratorProtocol {
     let transaction: MigrationTransaction
-    let reader: StoredRecordReader
+    let reader: StoredRecordReader?
     let make: ([UInt8]) throws -> Element
 
     /// The next record, or nil after the last one or after an error, which the migration then
@@ -165,7 +187,7 @@ public struct StoredRecordSequence<Element>: Sequence {
     ///
     /// - Complexity: O(1) on average; a batch of records is read at a time.
     public mutating func next() -> Element? {
-      if transaction.sequenceError != nil { return nil }
+      guard transaction.sequenceError == nil, let reader else { return nil }
       do {
         return try transaction.storage { lmdb in
           guard let item = try reader.next(in: lmdb) else { return nil }

@@ -20,6 +20,7 @@ extension MigrationTransaction {
     to target: CollectionHandle
   ) throws {
     var writer = KeyWriter()
+    var isAwaited: Bool?
     try storage { transaction in
       var cursor = try LMDBCursor(holder.records, in: transaction)
       var entry = try cursor.first()
@@ -35,9 +36,9 @@ extension MigrationTransaction {
             }
           }
         } catch let error as LarchError {
-          // Another migration will rewrite them as their type.
-          if intermediate.contains(holder.stored.name) { return }
-          throw RecordEnvelope.naming(error, here.key, holder.stored)
+          let isTolerated = try isAwaited ?? awaitsRewriting(holder, in: transaction)
+          isAwaited = isTolerated
+          if !isTolerated { throw RecordEnvelope.naming(error, here.key, holder.stored) }
         }
         if let missing {
           throw LarchError(
@@ -54,5 +55,17 @@ extension MigrationTransaction {
         entry = try cursor.next()
       }
     }
+  }
+
+  /// Whether records of a collection may not have the form of their type yet: this migration gave
+  /// them another one, or the type cannot read what the file has. In the second case opening fails
+  /// unless another migration rewrites them, and that one proves their references.
+  private func awaitsRewriting(
+    _ holder: CollectionHandle, in transaction: LMDBTransaction
+  ) throws -> Bool {
+    if intermediate.contains(holder.stored.name) { return true }
+    let found = try loader.fields(
+      of: holder.schema, holder.stored, context.catalog.storage, in: transaction)
+    return !found.mismatches.isEmpty
   }
 }

@@ -30,25 +30,28 @@ extension MigrationTransaction {
   /// Replaces every record of a collection by the result of the closure, from one older type to
   /// another: for a migration that is not the last one of a type.
   ///
-  /// No type needs to declare the collection. Otherwise it is like ``rewrite(_:from:_:)``.
+  /// No type needs to declare the collection, and nothing happens if the file does not have it. The
+  /// name may also be an older one that a type declares with ``Renamed``. Otherwise it is like
+  /// ``rewrite(_:from:_:)``.
   ///
-  /// - Throws: the errors of ``rewrite(_:from:_:)``, `.unknownCollection` if the file has no such
-  ///   collection.
+  /// - Throws: the errors of ``rewrite(_:from:_:)``, `.unknownCollection` for a name like that of
+  ///   another collection, which has records.
   /// - Complexity: that of ``rewrite(_:from:_:)``.
   public func rewrite<Old: Decodable, New: Record>(
     _ collection: String, from old: Old.Type, to new: New.Type, _ change: (Old) throws -> New?
   ) throws {
-    try rewrite(collection, from: old, encoding: new, change)
-    try noteForm(SchemaCompiler.compile(new).form, of: collection)
+    guard let stored = try rewrite(collection, from: old, encoding: new, change) else { return }
+    try noteForm(SchemaCompiler.compile(new).form, of: stored)
   }
 
+  @discardableResult
   private func rewrite<Old: Decodable, New: Record>(
     _ collection: String, from old: Old.Type, encoding new: New.Type,
     _ change: (Old) throws -> New?
-  ) throws {
+  ) throws -> StoredCollection? {
     try declareDefaults(of: old)
     let coder = context.coder
-    try rewrite(collection) { stored, id, record in
+    return try rewriteAll(collection) { stored, id, record in
       let old = try record.withUnsafeBytes { try coder.decode(old, from: $0) }
       guard let new = try change(old) else { return nil }
       return try encoded(new, id: id, in: stored)
@@ -66,7 +69,8 @@ extension MigrationTransaction {
   ///
   /// Fields have their coding names. The result is decoded as the type and written as by a save: a
   /// number fits a property of any width that can hold it, and a missing field has its declared
-  /// default, or is nil.
+  /// default, or is nil. A nil that was saved stays one: where it could be taken for a missing
+  /// field, the field is `.null`.
   ///
   /// - Throws: the errors of ``rewrite(_:from:_:)``; `.decodingFailed`, with the field, for fields
   ///   that do not fit the type.
@@ -77,8 +81,9 @@ extension MigrationTransaction {
     let shapes = context.shapes
     let collection = try context.collection(of: type)
     let reader = try FieldReader<R>(collection.schema, context.catalog.aliases)
-    try rewrite(collection.stored.name) { stored, id, record in
-      var fields = try StoredFields(record, shapes: shapes)
+    let nilNames = nilNames(in: collection.stored.name)
+    try rewriteAll(collection.stored.name) { stored, id, record in
+      var fields = try StoredFields(record, shapes: shapes, nilNames: nilNames)
       try change(&fields)
       if fields.isDropped { return nil }
       return try encoded(reader.record(fields), id: id, in: stored)
@@ -89,21 +94,47 @@ extension MigrationTransaction {
   /// Lets the closure change the fields of every record of a collection without a type: for a
   /// collection that no type declares, or for a migration that is not the last one of a type.
   ///
-  /// - Throws: the errors of ``rewrite(_:from:_:)``, `.unknownCollection` if the file has no such
-  ///   collection.
+  /// Nothing happens if the file has no such collection. A record whose fields the closure leaves
+  /// as they are, bit for bit, is not written.
+  ///
+  /// - Throws: the errors of ``rewrite(_:from:_:)``, `.unknownCollection` for a name like that of
+  ///   another collection, which has records.
   /// - Complexity: that of ``rewrite(_:from:_:)``.
   public func rewrite(
     _ collection: String, _ change: (inout StoredFields) throws -> Void
   ) throws {
     let shapes = context.shapes
-    try rewrite(collection) { _, _, record in
-      var fields = try StoredFields(record, shapes: shapes)
+    let nilNames = nilNames(in: collection)
+    let idNames = idNames(in: collection)
+    let stored = try rewriteAll(collection) { _, _, record in
+      var fields = try StoredFields(record, shapes: shapes, nilNames: nilNames)
       let before = fields
       try change(&fields)
       if fields.isDropped { return nil }
-      return fields == before ? record : try FieldValueWriter.map(fields.values)
+      // Equal values may differ in their bytes, as two encodings of é do.
+      if fields.isIdentical(to: before) { return record }
+      let id = fields.value(under: idNames)
+      if let known = before.value(under: idNames), id != known {
+        throw idChanged(to: id.map { $0.string ?? $0.description })
+      }
+      return try FieldValueWriter.map(fields.values)
     }
-    try noteForm(nil, of: collection)
+    if let stored { try noteForm(nil, of: stored) }
+  }
+
+  /// The coding names under which records of a collection have their id.
+  private func idNames(in collection: String) -> [String] {
+    guard let schema = declaration(of: collection),
+      let name = TypeProbe.keys(of: schema.type)?.codingName(ofProperty: "id")
+    else { return ["id"] }
+    return [name] + loader.aliases.older(name, of: schema.typeID)
+  }
+
+  private func idChanged(to id: String?) -> LarchError {
+    LarchError(
+      .idExists,
+      "A rewrite changed the id of a record; to change ids, copy the records to another collection."
+    ) { $0.detail = id }
   }
 
   // MARK: What the file knows of the fields
@@ -119,16 +150,15 @@ extension MigrationTransaction {
   }
 
   /// Notes the form of the records of a collection; nil if only the records show it.
-  private func noteForm(_ form: FieldForm?, of collection: String) throws {
+  private func noteForm(_ form: FieldForm?, of stored: StoredCollection) throws {
     try storage { transaction in
-      let stored = try storedCollection(collection, in: transaction).stored
       let catalog = context.catalog.storage
       guard let form else {
         return try catalog.removeFieldHistory(of: stored.id, in: transaction)
       }
       var history = FieldHistory([form])
       // The migration may also have saved records of the declared type.
-      if let declared = loader.schemas.first(where: { $0.name == collection }) {
+      if let declared = loader.schemas.first(where: { $0.name == stored.name }) {
         history.add(declared.form)
       }
       try catalog.setFieldHistory(history, of: stored.id, in: transaction)
@@ -138,16 +168,20 @@ extension MigrationTransaction {
   // MARK: The way of all of them
 
   /// - Parameter change: the new bytes of a record, nil to remove it.
-  private func rewrite(
-    _ name: String, _ change: (StoredCollection, [UInt8], [UInt8]) throws -> [UInt8]?
-  ) throws {
-    let (stored, records) = try storage { transaction in
+  /// - Returns: the collection; nil if the file does not have it.
+  @discardableResult
+  private func rewriteAll(
+    _ collection: String, _ change: (StoredCollection, [UInt8], [UInt8]) throws -> [UInt8]?
+  ) throws -> StoredCollection? {
+    let found = try storage { transaction -> (stored: StoredCollection, records: LMDBDatabase)? in
       try prepareWholeChange(in: transaction)
-      let found = try storedCollection(name, in: transaction)
-      try loader.resetIndexes(of: name, in: transaction)
+      guard let found = try storedCollection(collection, in: transaction) else { return nil }
+      try loader.resetIndexes(of: found.stored.name, in: transaction)
       try renewHandles(in: transaction)
       return found
     }
+    guard let (stored, records) = found else { return nil }
+    let name = stored.name
     let total = try storage { try records.statistics(in: $0).entries }
     rewritten.remove(name)
     intermediate.insert(name)
@@ -179,6 +213,7 @@ extension MigrationTransaction {
       report(name, Swift.min(done, total), total)
     }
     if let dropped { try noteHighest(dropped, stored, records) }
+    return stored
   }
 
   private func put(
@@ -250,12 +285,16 @@ extension MigrationTransaction {
     var writer = KeyWriter()
     try record.id._writeID(to: &writer)
     guard R.ID.idKind == stored.idKind, id.withUnsafeBytes({ writer.bytes.equals($0) }) else {
-      throw LarchError(
-        .idExists,
-        "A rewrite changed the id of a record; to change ids, copy the records to another collection."
-      ) { $0.detail = stored.idKind.text(of: writer.bytes) }
+      throw idChanged(to: stored.idKind.text(of: writer.bytes))
     }
     return [UInt8](try context.coder.encode(record))
+  }
+}
+
+extension StoredFields {
+  /// The value under the first of these names that has one.
+  fileprivate func value(under names: [String]) -> FieldValue? {
+    names.lazy.compactMap { values[$0] }.first
   }
 }
 

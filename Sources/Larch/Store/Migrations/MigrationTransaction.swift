@@ -46,17 +46,40 @@ public final class MigrationTransaction: WriteTransaction {
 
   // MARK: Collections
 
-  /// A collection of the file, whether a type is declared for it or not.
+  /// What the store declares for a collection, by its present name or an older one.
+  func declaration(of collection: String) -> CollectionSchema? {
+    loader.schemas.first {
+      $0.name == collection || $0.renames.collectionNames.contains(collection)
+    }
+  }
+
+  /// A collection of the file, whether a type is declared for it or not. Nil stands for an empty
+  /// one: a new file has no collection of a type that is gone, and neither has a file that is older
+  /// than the type.
+  ///
+  /// - Throws: `.unknownCollection` for a name that must be misspelt, since there are records under
+  ///   a similar one: otherwise the migration would never do anything, on any file.
   func storedCollection(
     _ name: String, in transaction: LMDBTransaction
-  ) throws -> (stored: StoredCollection, records: LMDBDatabase) {
-    guard let found = try loader.collection(name, in: transaction) else {
+  ) throws -> (stored: StoredCollection, records: LMDBDatabase)? {
+    if let found = try loader.collection(name, in: transaction) { return found }
+    if let schema = declaration(of: name) {
+      return try loader.collection(schema.name, in: transaction)
+    }
+    let catalog = try loader.openStorage(in: transaction)
+    let filled = try catalog.collections(in: transaction).filter { entry in
+      try !loader.isEmpty(entry, in: transaction)
+    }
+    if let near = SimilarName.best(for: name, among: filled.map(\.name)) {
       throw LarchError(
         .unknownCollection,
-        "The file has no collection of this name; `collectionNames` lists them."
-      ) { $0.collection = name }
+        "The file has no collection of this name, but records under a similar one; correct the name, or look for it in `collectionNames` first."
+      ) {
+        $0.collection = name
+        $0.detail = "did you mean \(near)?"
+      }
     }
-    return found
+    return nil
   }
 
   /// Uses the handles of the current contents of the file.
@@ -88,13 +111,15 @@ public final class MigrationTransaction: WriteTransaction {
     }
   }
 
-  /// The number of records of a collection, whether a type is declared for it or not.
+  /// The number of records of a collection, whether a type is declared for it or not; 0 if the file
+  /// does not have it.
   ///
-  /// - Throws: `.unknownCollection` if the file has no such collection.
+  /// - Throws: `.unknownCollection` for a name like that of another collection, which has records.
   /// - Complexity: O(c) for c collections.
   public func count(in collection: String) throws -> Int {
     try storage { transaction in
-      try storedCollection(collection, in: transaction).records.statistics(in: transaction).entries
+      try storedCollection(collection, in: transaction)?.records.statistics(in: transaction).entries
+        ?? 0
     }
   }
 

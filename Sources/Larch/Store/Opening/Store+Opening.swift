@@ -65,7 +65,7 @@ extension Store {
       }
     #endif
     let options = options.withChosenMessages
-    let schema = try StoreSchema(types)
+    let schema = try StoreSchema(types, evolution: options.evolution)
     try Migration.check(options.migrations)
     let policy = options.onMismatch
     guard policy != .refuse, !isTemporary, MovingAside.isPossible(options) else {

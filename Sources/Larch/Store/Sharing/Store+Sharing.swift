@@ -51,7 +51,7 @@ extension Store {
     isTemporary: Bool
   ) throws {
     let options = options.withChosenMessages
-    let schema = try StoreSchema(types)
+    let schema = try StoreSchema(types, evolution: options.evolution)
     try Migration.check(options.migrations)
     guard !options.isReadOnly else {
       throw LarchError(
