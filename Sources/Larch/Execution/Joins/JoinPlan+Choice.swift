@@ -30,7 +30,8 @@ extension JoinPlan {
     let ways = JoinPlan.ways(
       join, order: order, leftPlan, left, rightPlan, right, takesIncomplete: takesIncomplete)
     self = ways[0]
-    guard let turned = ways.first(where: { !$0.isLeftOuter }) else { return }
+    let turned = ways.first { !$0.isLeftOuter }
+    if access == .table, turned == nil { return }
     let leftCount = try leftPlan.rowsRead(in: left, context)
     let rightCount = try rightPlan.rowsRead(in: right, context)
     if leftCount <= rightCount { return }
@@ -43,9 +44,20 @@ extension JoinPlan {
       // It ends with the last wanted row, long before the last record.
       straight *= min(1, (Double(limit) + Double(join.offset)) / max(1, rows))
     }
+    // An index finds the partners that the filter refuses, too: of few that pass, nearly all are
+    // read for nothing, and once again for each row.
+    if rightCount <= JoinPlan.mostInTable, rightCount * 8 <= all, Double(rightCount) * 2 < straight,
+      let table = ways.first(where: { $0.access == .table })
+    {
+      self = table
+    }
+    guard let turned else { return }
     // A row costs a search and a place in the sort; a record of a scan costs one step.
     if (Double(rightCount) + rows * 4) * 2 < straight { self = turned }
   }
+
+  /// More records are kept in a table only if they cannot be looked up.
+  private static let mostInTable = 20_000
 
   /// All plans for the join: first the best one that reads the left side row by row, and the table
   /// as the last of these.

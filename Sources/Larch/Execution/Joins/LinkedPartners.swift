@@ -16,7 +16,7 @@ final class LinkedPartners: LookupPartners {
     var entry = try list?.seek(exactly: id)
     while let here = entry {
       entriesExamined &+= 1
-      try addRecord(here.value, isListed: true)
+      try addRecord(here.value, isListed: !reader.context.hasUnsavedMembers)
       entry = try list?.nextDuplicate()
     }
   }

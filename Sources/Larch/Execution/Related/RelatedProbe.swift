@@ -1,5 +1,6 @@
 /// Tests rows by reading their related records, one row after the other, up to a cost limit.
 final class RelatedProbe {
+  private let filter: RelatedFilter
   private let route: RelatedRoute
   private unowned let answers: RelatedAnswers
   private let reader: RowReader
@@ -17,6 +18,7 @@ final class RelatedProbe {
   init(
     _ filter: RelatedFilter, _ route: RelatedRoute, _ answers: RelatedAnswers, budget: Double
   ) throws {
+    self.filter = filter
     self.route = route
     self.answers = answers
     self.budget = budget
@@ -50,6 +52,11 @@ final class RelatedProbe {
     return try reader.matches(try reader.open(stored, id), id)
   }
 
+  /// Whether the record of an id in a list exists: in a write it may not be saved yet.
+  private func isSaved(_ id: UnsafeRawBufferPointer) throws -> Bool {
+    try !answers.context.hasUnsavedMembers || reader.isThere(id)
+  }
+
   /// Whether a record in the owner's list passes; nil if the cost limit is reached.
   func hasRelated(ownerID: UnsafeRawBufferPointer) throws -> Bool? {
     spent += RelatedProbe.searchCost
@@ -66,7 +73,10 @@ final class RelatedProbe {
     if let wantedIDs {
       for id in wantedIDs {
         answers.add(entries: 1)
-        if try id.withUnsafeBytes({ try list.contains($0, answers.context) }) { return true }
+        let isRelated = try id.withUnsafeBytes {
+          try list.contains($0, answers.context) && (filter.isOfOwner || isSaved($0))
+        }
+        if isRelated { return true }
       }
       return false
     }
@@ -74,8 +84,8 @@ final class RelatedProbe {
     try list.forEach(answers.context) { id in
       answers.add(entries: 1)
       if isAlways {
-        answer = true
-        return false
+        answer = try isSaved(id)
+        return answer == false
       }
       spent += RelatedProbe.searchCost
       if spent > budget {

@@ -68,6 +68,11 @@ struct RelatedRoute {
     return all
   }
 
+  /// Whether a related record with this id exists.
+  func hasTarget(_ id: UnsafeRawBufferPointer, _ context: TransactionContext) throws -> Bool {
+    try context.get(id, from: target.records, in: context.transaction()) != nil
+  }
+
   /// The database and the keys of some lists.
   static func lists(
     _ scan: Plan.ListScan, _ context: TransactionContext
@@ -77,8 +82,11 @@ struct RelatedRoute {
       throw LarchError.unknownAssociation(scan.filter.owner, scan.filter.target)
     }
     var ranges: [KeyRange] = []
+    // A record that is not saved yet is in no list, as in a full scan.
+    let skipsUnsaved = context.hasUnsavedMembers && !scan.filter.isOfOwner
     for values in scan.ids {
-      route.target.stored.idKind.withBytes(of: values.first ?? .null) { id in
+      try route.target.stored.idKind.withBytes(of: values.first ?? .null) { id in
+        if skipsUnsaved, try !route.hasTarget(id, context) { return }
         ranges.append(KeyRange(lower: [UInt8](id), upper: [UInt8](id) + [0], needsCheck: false))
       }
     }

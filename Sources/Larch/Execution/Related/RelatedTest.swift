@@ -113,18 +113,32 @@ final class RelatedTest {
     case .holding(_, let field): try appendReferences(plan, field, &list)
     case .links(_, let end):
       var writer = KeyWriter()
-      try answers.run(plan, in: route.target, selecting: []) { run in
-        while let row = try run.next() {
-          try AssociationList(end, of: row.id, &writer)?.forEach(answers.context) { owner in
-            list.append(owner)
-            answers.add(entries: 1)
-            return true
+      if filter.isOfOwner, answers.context.hasUnsavedMembers, let ids = filter.listedBy {
+        // The inner query would not find an owner that is not saved yet.
+        for values in ids {
+          try route.target.stored.idKind.withBytes(of: values.first ?? .null) { id in
+            try append(listOf: id, end, &writer, &list)
           }
+        }
+      } else {
+        try answers.run(plan, in: route.target, selecting: []) { run in
+          while let row = try run.next() { try append(listOf: row.id, end, &writer, &list) }
         }
       }
     }
     list.finish()
     return list
+  }
+
+  private func append(
+    listOf id: UnsafeRawBufferPointer, _ end: AssociationEnd, _ writer: inout KeyWriter,
+    _ list: inout IDList
+  ) throws {
+    try AssociationList(end, of: id, &writer)?.forEach(answers.context) { owner in
+      list.append(owner)
+      answers.add(entries: 1)
+      return true
+    }
   }
 
   private func appendIDs(_ plan: Plan, _ list: inout IDList) throws {

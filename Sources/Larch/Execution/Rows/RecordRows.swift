@@ -3,6 +3,8 @@ final class RecordRows: RowSource {
   private let scanner: RecordScanner
   private let reader: RowReader
   let isFiltering: Bool
+  /// The rows so far that their ids refused. They count for the limit, but no record was read.
+  @exclusivity(unchecked) private var refusedByID = 0
 
   init(_ ranges: [KeyRange], descends: Bool, _ reader: RowReader) throws {
     self.reader = reader
@@ -54,8 +56,6 @@ final class RecordRows: RowSource {
 
   /// The next row, where ids are tested first: a row that its id decides costs only the step to it.
   private func nextByID() throws -> Bool {
-    var refused = 0
-    let most = reader.mostRecords &- reader.recordsExamined
     while let entry = try scanner.next() {
       var record: UnsafeRawBufferPointer?
       var outcome = try reader.test(entry.key)
@@ -65,8 +65,8 @@ final class RecordRows: RowSource {
         record = opened
       }
       if outcome == .no {
-        refused &+= 1
-        if refused > most { throw CostLimitReached() }
+        if record == nil { refusedByID &+= 1 }
+        if refusedByID &+ reader.recordsExamined > reader.mostRecords { throw CostLimitReached() }
         continue
       }
       self.record = record

@@ -11,13 +11,18 @@ package final class RelatedFilter: Sendable {
   /// The minimum number of records for which the filter is true. If it is above one, the filter is
   /// `.always`.
   let least: Int
+  /// Whether it asks for the records in the lists of one known record, which has these lists before
+  /// it is saved.
+  let isOfOwner: Bool
 
   /// A route through join records has two halves: a join record refers to the owner, and the filter
   /// is true for the record that it refers to.
   init(
-    _ route: AssociationRoute.Kind, _ target: AssociatedType, _ filter: FilterNode, least: Int = 1
+    _ route: AssociationRoute.Kind, _ target: AssociatedType, _ filter: FilterNode,
+    least: Int = 1, isOfOwner: Bool = false
   ) {
     self.least = least
+    self.isOfOwner = isOfOwner
     guard case .through(let near, let far) = route else {
       self.route = route
       self.target = target

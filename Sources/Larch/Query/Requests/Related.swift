@@ -61,7 +61,8 @@ public struct Related<Owner: Record, Target: Record>: Sendable {
   private func linked(by route: AssociationRoute.Kind) -> FilterNode {
     let field = FieldNode<Owner, Owner.ID>.id().indexKey().field
     let isOwner = FilterNode.field(FieldFilter(field, .equal(Owner.ID.values(of: owner.id))))
-    return .related(RelatedFilter(route, AssociatedType(Owner.self), isOwner))
+    return .related(
+      RelatedFilter(route, AssociatedType(Owner.self), isOwner, isOfOwner: true))
   }
 
   private var unsaved: FilterNode {

@@ -61,7 +61,7 @@ extension Related: RunnableRequest {
   /// The number of related records: one search, however long the list is.
   @usableFromInline
   func rowCount(in tx: ReadTransaction) throws -> Int {
-    guard let list = try tx.list(of: self) else { return try query.rowCount(in: tx) }
+    guard let list = try tx.savedList(of: self) else { return try query.rowCount(in: tx) }
     return try tx.traced("count", Target.self, results: { $0 }) {
       try tx.storage { _ in
         try tx.writePending(for: list.database)
@@ -73,7 +73,7 @@ extension Related: RunnableRequest {
   /// Whether there is one.
   @usableFromInline
   func hasRow(in tx: ReadTransaction) throws -> Bool {
-    guard let list = try tx.list(of: self) else { return try query.hasRow(in: tx) }
+    guard let list = try tx.savedList(of: self) else { return try query.hasRow(in: tx) }
     var isAny = false
     try tx.forEachListed(list, Target.self, as: "exists") { _, _ in
       isAny = true
@@ -215,6 +215,15 @@ extension ReadTransaction {
         try guarded { try list.forEach(context) { try body($0, collection) } }
       }
     }
+  }
+
+  /// The list of the owner, if each of its ids is that of a record: nil also in a write in which a
+  /// list got a member that is not saved yet.
+  fileprivate final func savedList<Owner: Record, Target: Record>(
+    of related: Related<Owner, Target>
+  ) throws -> AssociationList? {
+    let list = try list(of: related)
+    return context.hasUnsavedMembers ? nil : list
   }
 
   /// The record of an id in a list; nil in a write if it does not exist yet.

@@ -134,6 +134,44 @@ struct JoinPlanTests {
         """)
   }
 
+  // Each firm found 50 workers of its town in the index and read them, to refuse all but one.
+  @Test("A few records on the right are read once, although an index would find them")
+  func fewOnTheRight() throws {
+    let store = try Self.store()
+    let one = Firm.all.joined(
+      with: Worker.where { $0.id == 5 }, on: \.town, equals: \.city, kind: .left)
+    let text = try store.explain(one, running: true)
+    #expect(
+      text == """
+        left join, Firm.town == Worker.city
+          outer Firm
+            all records
+          inner Worker
+            table of
+              records [5]
+        outer examined 0 index entries, 100 records; inner examined 0 index entries, 1 record; returned 100
+        """)
+    let firms = try store.fetch(Firm.all)
+    #expect(
+      try store.fetch(one).map { $0.1?.name }
+        == firms.map { $0.town == "town 4" ? "worker 4" : nil })
+
+    let three = Firm.all.joined(
+      with: Worker.where { [5, 7, 25].contains($0.id) }.sorted(by: \.name, .descending),
+      on: \.town, equals: \.city)
+    #expect(try store.explain(three).contains("table of"))
+    let partners = ["town 4": ["worker 4", "worker 24"], "town 6": ["worker 6"]]
+    let expected = firms.flatMap { firm in
+      (partners[firm.town] ?? []).map { [firm.name, $0] }
+    }
+    #expect(try store.fetch(three).map { [$0.0.name, $0.1.name] } == expected)
+
+    // Most workers of each town pass the filter, and few firms look for theirs.
+    let most = Firm.where { $0.size < 3 }.joined(
+      with: Worker.where { $0.id > 5 }, on: \.town, equals: \.city)
+    #expect(try store.explain(most).contains("by index city_age"))
+  }
+
   @Test("If rows without a left record are kept, the whole right side is read")
   func right() throws {
     let store = try Self.store()
