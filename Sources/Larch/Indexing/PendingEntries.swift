@@ -6,30 +6,25 @@ internal import Foundation
 /// empty index is filled by appending. The last change of an entry wins, so collecting changes
 /// needs no look-up.
 struct PendingEntries: ~Copyable {
-  /// One change, in 16 bytes, so that sorting moves little. From the highest bit on: 8 bytes of its key or id, which are
-  /// compared next; its place in the bytes; the length of its key; whether it is a removal; the length of its id.
-  ///
-  /// Places ascend, so the order of these numbers is that of the bytes, then that of the changes.
+  /// One change, in 16 bytes, so that sorting moves little. As a number of 128 bits, its order is that of the word, then
+  /// that of the changes, since places ascend.
   struct Change: BitwiseCopyable {
-    private(set) var bits: UInt128
+    /// The place of its bytes, the length of its key, whether it is a removal, and the length of its id.
+    private let rest: UInt64
+    /// The 8 bytes of its key or id that are compared next, padded with zeros.
+    var word: UInt64
 
     static let removal: UInt16 = 0x8000
 
     init(word: UInt64, offset: Int, keyLength: Int, idLengthAndRemoval: UInt16) {
-      bits =
-        UInt128(word) << 64
-        | UInt128(
-          UInt64(UInt32(offset)) << 32 | UInt64(UInt16(keyLength)) << 16
-            | UInt64(idLengthAndRemoval))
+      self.word = word
+      rest =
+        UInt64(UInt32(offset)) &<< 32 | UInt64(UInt16(keyLength)) &<< 16
+        | UInt64(idLengthAndRemoval)
     }
 
-    var word: UInt64 {
-      get { UInt64(truncatingIfNeeded: bits >> 64) }
-      set { bits = UInt128(newValue) << 64 | UInt128(rest) }
-    }
-    private var rest: UInt64 { UInt64(truncatingIfNeeded: bits) }
-    var offset: Int { Int(truncatingIfNeeded: rest >> 32) }
-    var keyLength: Int { Int(UInt16(truncatingIfNeeded: rest >> 16)) }
+    var offset: Int { Int(truncatingIfNeeded: rest &>> 32) }
+    var keyLength: Int { Int(UInt16(truncatingIfNeeded: rest &>> 16)) }
     var idLength: Int { Int(UInt16(truncatingIfNeeded: rest) & ~Change.removal) }
     var isRemoval: Bool { UInt16(truncatingIfNeeded: rest) & Change.removal != 0 }
   }
