@@ -2,7 +2,8 @@
 ///
 /// The code identifies the kind of failure and is stable between releases. The message says what
 /// happened and what to do next. The context names the collection, index, field, id or path.
-/// Contents of records never appear in an error.
+/// It has no contents of records, with three exceptions: the value that causes a unique conflict, a value of an
+/// imported text that does not fit, and what the coding of a type says of a value that it refuses.
 ///
 /// ```swift
 /// do {
