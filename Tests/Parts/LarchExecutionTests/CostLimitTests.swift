@@ -8,11 +8,11 @@ private struct Place: Record {
   var city: String
 }
 
-/// A scan with an alternative ends when it has read too much. The rows that ids refused were
-/// counted anew after each row that passed, so that a scan with a row now and then never ended.
+/// A scan ends when it has read too much and another plan is left. The count of refused ids went back
+/// to zero at each row that passed, so a scan that found a row now and then never ended.
 @Suite("The limit of what a scan may read")
 struct CostLimitTests {
-  @Test("Rows that pass in between do not begin the limit anew")
+  @Test("A row that passes does not set the count back to zero")
   func passing() throws {
     let store = try Store.temporary(for: Place.self)
     try store.write { tx in
