@@ -14,42 +14,70 @@ package struct EntryList: ~Copyable {
   }
 
   private var keys = ByteBuffer(capacity: 1024)
-  private(set) var items: [Item] = []
+  private var entries: [Item] = []
+  /// Whether the entries have their order, and none is there twice.
+  private var isSorted = true
 
-  init() { items.reserveCapacity(16) }
+  init() { entries.reserveCapacity(16) }
+
+  var items: [Item] {
+    assert(isSorted)
+    return entries
+  }
 
   mutating func removeAll() {
     keys.removeAll()
-    items.removeAll(keepingCapacity: true)
+    entries.removeAll(keepingCapacity: true)
+    isSorted = true
   }
 
   func key(_ item: Item) -> UnsafeRawBufferPointer {
     keys.bytes(at: item.offset, count: item.length)
   }
 
-  /// Adds a key, and keeps the keys of the index sorted and without duplicates.
+  /// Adds a key; `sort` must follow the last one.
   mutating func insert(
     index: Int, key: UnsafeRawBufferPointer, isCut: Bool, hasNil: Bool
   ) {
-    var position = items.count
-    while position > 0 {
-      let before = items[position - 1]
-      if before.index < index { break }
-      if before.index == index {
-        let other = self.key(before)
-        if other.equals(key) { return }
-        if other.precedes(key) { break }
-      }
-      position -= 1
+    if let last = entries.last {
+      let order = self.order(of: last, index, key)
+      if order == 0 { return }
+      if order > 0 { isSorted = false }
     }
-    let item = Item(
-      index: index, offset: keys.count, length: key.count, isCut: isCut, hasNil: hasNil)
+    entries.append(
+      Item(index: index, offset: keys.count, length: key.count, isCut: isCut, hasNil: hasNil))
     keys.append(key)
-    if position == items.count { items.append(item) } else { items.insert(item, at: position) }
+  }
+
+  /// Puts keys that were added out of order in their places.
+  mutating func sort() {
+    if isSorted { return }
+    isSorted = true
+    var sorted: [Item] = []
+    swap(&sorted, &entries)
+    sorted.sort { order(of: $0, $1.index, key($1)) < 0 }
+    for item in sorted {
+      if let last = entries.last, order(of: last, item.index, key(item)) == 0 { continue }
+      entries.append(item)
+    }
   }
 
   func contains(index: Int, key: UnsafeRawBufferPointer) -> Bool {
-    items.contains { $0.index == index && self.key($0).equals(key) }
+    var low = 0
+    var high = entries.count
+    while low < high {
+      let middle = (low + high) / 2
+      let order = self.order(of: entries[middle], index, key)
+      if order == 0 { return true }
+      if order < 0 { low = middle + 1 } else { high = middle }
+    }
+    return false
+  }
+
+  /// Below 0 if the entry comes before that of the key.
+  @inline(__always)
+  private func order(of item: Item, _ index: Int, _ key: UnsafeRawBufferPointer) -> Int {
+    item.index == index ? compareBytes(self.key(item), key) : item.index - index
   }
 
   /// Visits the entries of `old` missing in `new`, and those of `new` missing in `old`.
@@ -59,19 +87,19 @@ package struct EntryList: ~Copyable {
   ) rethrows {
     var left = 0
     var right = 0
-    while left < old.items.count || right < new.items.count {
-      if left == old.items.count {
-        try added(new.items[right])
+    while left < old.entries.count || right < new.entries.count {
+      if left == old.entries.count {
+        try added(new.entries[right])
         right += 1
         continue
       }
-      if right == new.items.count {
-        try removed(old.items[left])
+      if right == new.entries.count {
+        try removed(old.entries[left])
         left += 1
         continue
       }
-      let a = old.items[left]
-      let b = new.items[right]
+      let a = old.entries[left]
+      let b = new.entries[right]
       if a.index == b.index {
         let keyA = old.key(a)
         let keyB = new.key(b)

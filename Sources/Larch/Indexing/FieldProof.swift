@@ -47,6 +47,7 @@ struct FieldProof: ~Copyable {
     try keys.forEachKey(at: record, in: &writer) {
       expected.insert(index: number, key: $0.bytes, isCut: $0.isCut, hasNil: $0.hasNil)
     }
+    expected.sort()
     let count = stored.items.reduce(0) { $0 + ($1.index == number ? 1 : 0) }
     return count == expected.items.count
       && expected.items.allSatisfy { stored.contains(index: number, key: expected.key($0)) }

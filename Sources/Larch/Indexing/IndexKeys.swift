@@ -42,6 +42,7 @@ struct IndexKeys: ~Copyable {
     in collection: CollectionHandle, with coder: RecordCoder, only: Int? = nil,
     into list: inout EntryList
   ) throws {
+    defer { list.sort() }
     let plan = self.plan(for: collection)
     let shapes = coder.shapes
     undecided = 0
@@ -70,6 +71,7 @@ struct IndexKeys: ~Copyable {
     of record: UnsafeRawBufferPointer, in collection: CollectionHandle, _ shapes: ShapeTable,
     _ number: Int, into list: inout EntryList
   ) throws -> Bool {
+    defer { list.sort() }
     let entry = plan(for: collection).entries[number]
     writer.clear()
     return try entry.count > 0

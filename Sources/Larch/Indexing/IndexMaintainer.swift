@@ -180,6 +180,7 @@ package final class IndexMaintainer {
         entry = try cursor.next()
       }
     }
+    old.sort()
   }
 
   /// - Parameter besides: indexes that do not change, by number.

@@ -35,6 +35,7 @@ package final class ReferenceCheck {
     for reference in collection.references where !reference.schema.declaration.isStandard {
       try proveKeys(of: reference, id, after, new, collection)
     }
+    let start = waiting.count
     for item in new.items where collection.referenceIndexes & 1 << UInt64(item.index) != 0 {
       let key = new.key(item)
       if item.hasNil || (!item.isCut && old.contains(index: item.index, key: key)) { continue }
@@ -47,7 +48,8 @@ package final class ReferenceCheck {
             try isThere(target, reference, id, collection)
           }
         }
-        if isFound == false {
+        // One check looks up all ids of the reference.
+        if isFound == false, !waiting[start...].contains(where: { $0.reference === reference }) {
           waiting.append(Waiting(collection: collection, reference: reference, id: [UInt8](id)))
         }
       }
@@ -147,11 +149,22 @@ package final class ReferenceCheck {
   /// The number of waiting checks, for returning to it with a savepoint.
   var mark: (records: Int, links: Int) { (waiting.count, waitingLinks.count) }
 
-  /// The references that still dangle, with their places among the waiting ones. If a record was
-  /// saved several times, only the last counts: its reference is the one that is stored.
+  /// The references that still dangle, with their places among the waiting ones.
   func unresolved(
     from start: Int
   ) throws -> [(place: Int, target: UInt32, error: LarchError)] {
+    var found: [(place: Int, target: UInt32, error: LarchError)] = []
+    try forEachDangling(from: start) { place, error in
+      found.append((place, waiting[place].reference.targetStored.id, error))
+    }
+    return found
+  }
+
+  /// Looks up the waiting references again. If a record was saved several times, only the last counts:
+  /// its reference is the one that is stored.
+  private func forEachDangling(
+    from start: Int, _ body: (_ place: Int, _ error: LarchError) throws -> Void
+  ) throws {
     let transaction = try context.transaction()
     var last: [[UInt8]: [(reference: SavedReference, place: Int)]] = [:]
     for (place, item) in waiting.enumerated().dropFirst(start) {
@@ -162,21 +175,18 @@ package final class ReferenceCheck {
         last[item.id, default: []].append((item.reference, place))
       }
     }
-    var found: [(place: Int, target: UInt32, error: LarchError)] = []
     for (place, item) in waiting.enumerated().dropFirst(start)
     where last[item.id]?.contains(where: { $0.place == place }) == true {
-      try item.id.withUnsafeBytes { id in
-        guard let stored = try item.collection.records.get(id, in: transaction) else { return }
+      let error: LarchError? = try item.id.withUnsafeBytes { id in
+        // If the record was deleted, or saved with another reference, this check is obsolete.
+        guard let stored = try item.collection.records.get(id, in: transaction) else { return nil }
         let record = try RecordEnvelope.open(stored, id: id, in: item.collection)
-        guard let target = try missing(record, item.reference, item.collection) else { return }
-        found.append(
-          (
-            place, item.reference.targetStored.id,
-            dangling(id, item.reference, target, item.collection)
-          ))
+        return try missing(record, item.reference, item.collection).map {
+          dangling(id, item.reference, $0, item.collection)
+        }
       }
+      if let error { try body(place, error) }
     }
-    return found
   }
 
   func rewind(to mark: (records: Int, links: Int)) {
@@ -195,17 +205,9 @@ package final class ReferenceCheck {
   package func finish(isLinked: (CollectionHandle, String, UnsafeRawBufferPointer) throws -> Bool)
     throws
   {
+    if waiting.isEmpty, waitingLinks.isEmpty { return }
+    try forEachDangling(from: 0) { _, error in throw error }
     let transaction = try context.transaction()
-    for item in waiting {
-      try item.id.withUnsafeBytes { id in
-        // If the record was deleted, or saved with another reference, this check is obsolete.
-        guard let stored = try item.collection.records.get(id, in: transaction) else { return }
-        let record = try RecordEnvelope.open(stored, id: id, in: item.collection)
-        if let target = try missing(record, item.reference, item.collection) {
-          throw dangling(id, item.reference, target, item.collection)
-        }
-      }
-    }
     for item in waitingLinks {
       try item.id.withUnsafeBytes { id in
         guard try item.collection.records.get(id, in: transaction) == nil,

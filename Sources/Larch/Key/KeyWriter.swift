@@ -309,23 +309,24 @@ public struct KeyWriter: ~Copyable {
 
   // MARK: Ids
 
-  /// Writes a string id: never cut, in normal form. False if it is too long for a key.
+  /// Writes a string id in normal form. False if it is too long for a key: only its beginning is
+  /// written, longer than any id.
   package mutating func append(idString: String) -> Bool {
     var text = idString
     return text.withUTF8 { append(idStringUTF8: UnsafeRawBufferPointer($0)) }
   }
 
-  /// Writes a string id from UTF-8. False if it is too long for a key.
+  /// Writes a string id from UTF-8. False like the other.
   mutating func append(idStringUTF8 utf8: UnsafeRawBufferPointer) -> Bool {
     var source = utf8
     if let start = utf8.baseAddress, !NFC.isPlain(start, count: utf8.count) {
       buffer.normalize(utf8, limit: Self.keyLimit + 1)
       source = buffer.borrowedBytes
     }
-    guard source.count <= Self.keyLimit, count == 0 else { return false }
+    let length = min(source.count, Self.keyLimit + 1)
     base.storeBytes(of: 1, as: UInt8.self)
-    if let start = source.baseAddress { memcpy(base + 1, start, source.count) }
-    count = source.count + 1
-    return true
+    if let start = source.baseAddress { memcpy(base + 1, start, length) }
+    count = length + 1
+    return length <= Self.keyLimit
   }
 }

@@ -62,17 +62,12 @@ final class RelatedCounter {
           try add(far.held, far.route, record, &found)
         }
         count = found.count
-      } else if try isSaved(id) {
+      } else if try route.isSaved(id, answers.context) {
         count += 1
       }
       return count < least
     }
     return count >= least
-  }
-
-  /// Whether the record of an id in a list exists: in a write it may not be saved yet.
-  private func isSaved(_ id: UnsafeRawBufferPointer) throws -> Bool {
-    try !answers.context.hasUnsavedMembers || route.hasTarget(id, answers.context)
   }
 
   private func collect() throws -> [[UInt8]: Set<[UInt8]>] {

@@ -52,11 +52,6 @@ final class RelatedProbe {
     return try reader.matches(try reader.open(stored, id), id)
   }
 
-  /// Whether the record of an id in a list exists: in a write it may not be saved yet.
-  private func isSaved(_ id: UnsafeRawBufferPointer) throws -> Bool {
-    try !answers.context.hasUnsavedMembers || reader.isThere(id)
-  }
-
   /// Whether a record in the owner's list passes; nil if the cost limit is reached.
   func hasRelated(ownerID: UnsafeRawBufferPointer) throws -> Bool? {
     spent += RelatedProbe.searchCost
@@ -74,7 +69,8 @@ final class RelatedProbe {
       for id in wantedIDs {
         answers.add(entries: 1)
         let isRelated = try id.withUnsafeBytes {
-          try list.contains($0, answers.context) && (filter.isOfOwner || isSaved($0))
+          try list.contains($0, answers.context)
+            && (filter.isOfOwner || route.isSaved($0, answers.context))
         }
         if isRelated { return true }
       }
@@ -84,7 +80,7 @@ final class RelatedProbe {
     try list.forEach(answers.context) { id in
       answers.add(entries: 1)
       if isAlways {
-        answer = try isSaved(id)
+        answer = try route.isSaved(id, answers.context)
         return answer == false
       }
       spent += RelatedProbe.searchCost

@@ -68,9 +68,10 @@ struct RelatedRoute {
     return all
   }
 
-  /// Whether a related record with this id exists.
-  func hasTarget(_ id: UnsafeRawBufferPointer, _ context: TransactionContext) throws -> Bool {
-    try context.get(id, from: target.records, in: context.transaction()) != nil
+  /// Whether the record of an id in a list exists: in a write it may not be saved yet.
+  func isSaved(_ id: UnsafeRawBufferPointer, _ context: TransactionContext) throws -> Bool {
+    try !context.hasUnsavedMembers
+      || context.get(id, from: target.records, in: context.transaction()) != nil
   }
 
   /// The database and the keys of some lists.
@@ -83,10 +84,9 @@ struct RelatedRoute {
     }
     var ranges: [KeyRange] = []
     // A record that is not saved yet is in no list, as in a full scan.
-    let skipsUnsaved = context.hasUnsavedMembers && !scan.filter.isOfOwner
     for values in scan.ids {
       try route.target.stored.idKind.withBytes(of: values.first ?? .null) { id in
-        if skipsUnsaved, try !route.hasTarget(id, context) { return }
+        if !scan.filter.isOfOwner, try !route.isSaved(id, context) { return }
         ranges.append(KeyRange(lower: [UInt8](id), upper: [UInt8](id) + [0], needsCheck: false))
       }
     }

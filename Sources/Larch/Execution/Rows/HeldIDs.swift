@@ -30,7 +30,8 @@ final class HeldIDs {
     }
   }
 
-  /// Calls with each id until the closure returns false; not with those that no record can have.
+  /// Calls with each id, written as ``RecordIdentifier/writeReference(to:)`` does, until the closure
+  /// returns false.
   func forEach(
     in record: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> Bool
   ) throws {
@@ -68,12 +69,11 @@ final class HeldIDs {
     return try call(body, String(decoding: stored, as: UTF8.self))
   }
 
-  /// A text that is too long for an id may be stored where references are not enforced.
   private func call(
     _ body: (UnsafeRawBufferPointer) throws -> Bool, _ id: String
   ) throws -> Bool {
     writer.clear()
-    guard writer.append(idString: id) else { return true }
+    _ = writer.append(idString: id)
     return try body(writer.bytes)
   }
 
@@ -81,32 +81,8 @@ final class HeldIDs {
     _ record: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> Bool
   ) throws {
     var isEnough = false
-    var count = 0
-    do {
-      try holder.schema.referencedIDs(record, context.coder, reference, &writer) { id in
-        count += 1
-        if !isEnough { isEnough = try !body(id) }
-      }
-    } catch let error as LarchError where error.code == .idTooLong {
-      // It ends at such an id, and others may follow.
-      for values in try decodedValues(in: record).dropFirst(count) where !isEnough {
-        guard case .string(let id)? = values.first else { continue }
-        isEnough = try !call(body, id)
-      }
+    try holder.schema.referencedIDs(record, context.coder, reference, &writer) { id in
+      if !isEnough { isEnough = try !body(id) }
     }
-  }
-
-  /// The ids of the decoded record as values.
-  private func decodedValues(in record: UnsafeRawBufferPointer) throws -> [[KeyValue]] {
-    func read<R: Record>(_ type: R.Type) throws -> [[KeyValue]] {
-      guard let reference = reference as? TypedReference<R> else { return [] }
-      var values: [[KeyValue]] = []
-      reference.forEachValue(try context.coder.decode(type, from: record)) {
-        values.append($0.list)
-        return true
-      }
-      return values
-    }
-    return try read(holder.schema.type)
   }
 }

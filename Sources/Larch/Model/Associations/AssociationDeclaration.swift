@@ -108,7 +108,8 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
   let index: @Sendable (_ isUnique: Bool) -> IndexDeclaration<Holder>
   /// Calls with each id as a key value, until the closure returns false.
   let forEachValue: @Sendable (Holder, (KeyValues) -> Bool) -> Void
-  /// Calls with the bytes of each id that the property holds.
+  /// Calls with the bytes of each id that the property holds, written as
+  /// ``RecordIdentifier/writeReference(to:)`` does.
   let forEachID:
     @Sendable (Holder, inout KeyWriter, (UnsafeRawBufferPointer) throws -> Void) throws -> Void
   /// Removes the ids with these bytes; false if the property must have a value.
@@ -124,6 +125,8 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
   let addAll: @Sendable (inout Holder, any Sendable) -> Bool
   /// Makes the property refer to exactly these ids, an array of the target's; false if it cannot.
   let replaceAll: @Sendable (inout Holder, any Sendable) -> Bool
+  /// Gives the second record the property of the first.
+  let copy: @Sendable (Holder, inout Holder) -> Void
   /// The ids as an array of the target's.
   private let ids: @Sendable (Holder) -> any Sendable
 
@@ -142,8 +145,7 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
     }
     forEachID = { record, writer, body in
       try references.forEachID(of: record[keyPath: keyPath]) { id in
-        writer.clear()
-        try id._writeID(to: &writer)
+        try id.writeReference(to: &writer)
         try body(writer.bytes)
       }
     }
@@ -163,8 +165,7 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
         guard let writable else { return false }
         let rest = try references.removing(
           { id in
-            writer.clear()
-            try id._writeID(to: &writer)
+            try id.writeReference(to: &writer)
             return try isRemoved(writer.bytes)
           }, from: record[keyPath: keyPath])
         guard let rest else { return false }
@@ -193,6 +194,10 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
       else { return false }
       record[keyPath: writable.keyPath] = value
       return true
+    }
+    copy = { stored, record in
+      guard let writable else { return }
+      record[keyPath: writable.keyPath] = stored[keyPath: keyPath]
     }
     ids = { record in
       var ids: [Target.ID] = []

@@ -7,9 +7,10 @@ struct StoredReference {
   /// The stored form of the ids, as the keys of their records.
   let kind: RecordIDKind
 
-  /// Calls with the bytes of each id; false if the bytes do not have all of them: the record does
-  /// not have the field, whose default only decoding supplies, or the value represents an id in a
-  /// form of its own.
+  /// Calls with the bytes of each id, written as ``RecordIdentifier/writeReference(to:)`` does.
+  ///
+  /// False if the bytes do not have all of them: the record does not have the field, whose default
+  /// only decoding supplies, or the value represents an id in a form of its own.
   func forEachID(
     in record: UnsafeRawBufferPointer, _ shapes: ShapeTable, _ writer: inout KeyWriter,
     _ emit: (UnsafeRawBufferPointer) throws -> Void
@@ -76,7 +77,7 @@ struct StoredReference {
     case (.unsigned, .bigInt(let number)):
       writer.append(uint64: UInt64(truncatingIfNeeded: number))
     case (.uuid, .uuid(let uuid)): withUnsafeBytes(of: uuid.uuid) { writer.append(uuid: $0) }
-    case (.string, .string(let text)): return writer.append(idString: text)
+    case (.string, .string(let text)): _ = writer.append(idString: text)
     default: return false
     }
     return true

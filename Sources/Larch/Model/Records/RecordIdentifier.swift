@@ -24,6 +24,17 @@ extension RecordIdentifier {
     return kind
   }
 
+  /// Writes the id in a reference.
+  ///
+  /// Where references are not enforced, one may be too long for an id. Its beginning is written then,
+  /// which no record has as its id, since it is longer than any.
+  func writeReference(to writer: inout KeyWriter) throws {
+    writer.clear()
+    do {
+      try _writeID(to: &writer)
+    } catch let error as LarchError where error.code == .idTooLong {}
+  }
+
   /// Ids of your own always have a value.
   @_documentation(visibility: private)
   public var _isUnassigned: Bool { false }

@@ -28,12 +28,12 @@ extension WriteTransaction {
       near.holder.id == ObjectIdentifier(Join.self)
     else { throw related.needsOtherRecord(Join.self) }
     try undoablePart {
-      let current = try self.ids(related)
+      let current = try joinedIDs(near, far, related)
       let wanted = Set(ids)
       for id in current where !wanted.contains(id) {
         try deleteJoins(near, far, to: id, related)
       }
-      var known = Set(current)
+      var known = current
       for id in ids where known.insert(id).inserted {
         _ = try addJoin(id, to: related, make)
       }
@@ -46,11 +46,24 @@ extension WriteTransaction {
     _ related: Related<Owner, Target>
   ) throws {
     if wanted.isEmpty { return try deleteJoins(near, far, to: nil, related) }
-    let current = try ids(related)
+    let current = try joinedIDs(near, far, related)
     guard wanted.isSubset(of: current) else { throw related.needsJoinRecord }
     for id in current where !wanted.contains(id) {
       try deleteJoins(near, far, to: id, related)
     }
+  }
+
+  /// The ids of which the owner has a join record, also of records that are not saved.
+  private func joinedIDs<Owner: Record, Target: Record>(
+    _ near: ReferenceDeclaration, _ far: ReferenceDeclaration, _ related: Related<Owner, Target>
+  ) throws -> Set<Target.ID> {
+    func read<Join: Record>(_ type: Join.Type) throws -> Set<Target.ID> {
+      let far = try related.reference(far, of: type)
+      let held = try fetch(joins(near, type, related))
+      return Set(held.flatMap { far.ids(of: $0, as: Target.ID.self) })
+    }
+    let collection = try context.collection(near.holder.id, name: near.holder.collection)
+    return try read(collection.schema.type)
   }
 
   /// Deletes the join records between the owner and one record, or all of the owner's.
@@ -58,13 +71,9 @@ extension WriteTransaction {
     _ near: ReferenceDeclaration, _ far: ReferenceDeclaration, to id: Target.ID?,
     _ related: Related<Owner, Target>
   ) throws {
-    if related.owner.id._isUnassigned { throw related.unsavedOwner }
     func delete<Join: Record>(_ type: Join.Type) throws {
-      let near = try related.reference(near, of: type)
       let far = try related.reference(far, of: type)
-      var query = Join.all
-      query.details.filter = .field(
-        FieldFilter(near.field, .equal(Owner.ID.values(of: related.owner.id))))
+      var query = try joins(near, type, related)
       if let id {
         query.details.filter = query.details.filter.and(
           .field(FieldFilter(far.field, .equal(Target.ID.values(of: id)))))
@@ -73,6 +82,18 @@ extension WriteTransaction {
     }
     let collection = try context.collection(near.holder.id, name: near.holder.collection)
     try delete(collection.schema.type)
+  }
+
+  /// The join records of the owner.
+  private func joins<Join: Record, Owner: Record, Target: Record>(
+    _ near: ReferenceDeclaration, _ type: Join.Type, _ related: Related<Owner, Target>
+  ) throws -> Query<Join> {
+    if related.owner.id._isUnassigned { throw related.unsavedOwner }
+    let near = try related.reference(near, of: type)
+    var query = Join.all
+    query.details.filter = .field(
+      FieldFilter(near.field, .equal(Owner.ID.values(of: related.owner.id))))
+    return query
   }
 }
 

@@ -102,15 +102,16 @@ extension WriteTransaction {
     var done = 0
     while let id = ids.next() {
       position = done
-      let record: R? = try storage { transaction in
+      let stored: R? = try storage { transaction in
         let collection = try context.collection(of: R.self)
         return try id.withUnsafeBytes { id in
           guard let stored = try collection.records.get(id, in: transaction) else { return nil }
           return try context.decode(R.self, stored, id: id, in: collection)
         }
       }
-      if var record {
-        let before = record.id
+      if let stored {
+        var record = stored
+        let before = stored.id
         position = nil
         try change(&record)
         position = done
@@ -123,7 +124,7 @@ extension WriteTransaction {
             $0.id = "\(before)"
           }
         }
-        if try isWriting(before, of: R.self, { try update(record) }) {
+        if try isWriting(before, of: R.self, { try updateCurrent(record, before: stored) }) {
           result.updated += 1
         } else {
           result.unchanged += 1

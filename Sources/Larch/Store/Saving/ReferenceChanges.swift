@@ -29,8 +29,18 @@ struct ReferenceChanges {
   }
 
   private var changes: [Holder: [Change]] = [:]
+  /// What was known of a record before each change, so that a savepoint can be undone.
+  private var earlier: [(holder: Holder, changes: [Change]?)] = []
 
   var isEmpty: Bool { changes.isEmpty }
+
+  /// A position for `rewind`.
+  var mark: Int { earlier.count }
+
+  /// Forgets what was noted since the mark.
+  mutating func rewind(to mark: Int) {
+    while earlier.count > mark, let last = earlier.popLast() { changes[last.holder] = last.changes }
+  }
 
   /// Remembers the ids that were added to and removed from a reference of a stored record.
   mutating func note(
@@ -56,11 +66,29 @@ struct ReferenceChanges {
       known[place].added = after
       known[place].wasEmpty = !after.isEmpty && (known[place].wasEmpty || before.isEmpty)
     }
-    changes[holder] = known
+    set(known, of: holder)
+  }
+
+  /// Remembers what a record that was read in this write, and so is current, has changed of the
+  /// references that are remembered.
+  mutating func noteChanges<R: Record>(of holder: Holder, from before: R, to after: R) throws {
+    for change in changes[holder] ?? [] {
+      guard let reference = change.reference as? TypedReference<R> else { continue }
+      note(
+        holder, reference, before: try reference.idBytes(of: before),
+        after: try reference.idBytes(of: after))
+    }
   }
 
   /// Forgets a record that was deleted, or changed by a delete rule.
-  mutating func forget(_ holder: Holder) { changes[holder] = nil }
+  mutating func forget(_ holder: Holder) {
+    if changes[holder] != nil { set(nil, of: holder) }
+  }
+
+  private mutating func set(_ known: [Change]?, of holder: Holder) {
+    earlier.append((holder, changes[holder]))
+    changes[holder] = known
+  }
 
   /// A changed reference of which the record has the old ids; nil if the record is current.
   func missing<R: Record>(in record: R, _ holder: Holder) throws -> ReferenceDeclaration? {
@@ -105,14 +133,31 @@ extension WriteTransaction {
     let collection = try context.collection(of: R.self)
     let holder = ReferenceChanges.Holder(
       place: collection.place, id: [UInt8](try context.key(of: record.id)))
-    let known = referenceChanges
+    let mark = referenceChanges.mark
     referenceChanges.note(
       holder, reference, before: try reference.idBytes(of: before),
       after: try reference.idBytes(of: record))
     do {
       try update(record)
     } catch {
-      referenceChanges = known
+      referenceChanges.rewind(to: mark)
+      throw error
+    }
+  }
+
+  /// Saves a record that was read in this transaction, so that it is no older than any change of its
+  /// references.
+  func updateCurrent<R: Record>(_ record: R, before: R) throws {
+    if referenceChanges.isEmpty { return try update(record) }
+    let collection = try context.collection(of: R.self)
+    let holder = ReferenceChanges.Holder(
+      place: collection.place, id: [UInt8](try context.key(of: record.id)))
+    let mark = referenceChanges.mark
+    try referenceChanges.noteChanges(of: holder, from: before, to: record)
+    do {
+      try update(record)
+    } catch {
+      referenceChanges.rewind(to: mark)
       throw error
     }
   }
@@ -131,7 +176,7 @@ extension WriteTransaction {
     }
     try change(related)
     guard let stored = try find(A.Owner.self, owner.id) else { return }
-    _ = reference.replaceAll(&owner, reference.ids(of: stored, as: A.Target.ID.self))
+    reference.copy(stored, &owner)
     if let version, let before, version.number(owner) == before {
       version.set(&owner, version.number(stored))
     }

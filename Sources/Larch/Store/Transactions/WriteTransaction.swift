@@ -107,7 +107,7 @@ public class WriteTransaction: ReadTransaction {
     }
     let workCount = afterCommitWork.count
     let outer = startedOutcome
-    let held = referenceChanges
+    let referenceMark = referenceChanges.mark
     startedOutcome = nil
     do {
       let result = try body()
@@ -122,7 +122,7 @@ public class WriteTransaction: ReadTransaction {
       closeCursors()
       writer.rollBack(savepoint)
       changeCount &+= 1
-      referenceChanges = held
+      referenceChanges.rewind(to: referenceMark)
       afterCommitWork.removeSubrange(workCount...)
       endOutcome(isKept: false, outer: outer)
       throw error

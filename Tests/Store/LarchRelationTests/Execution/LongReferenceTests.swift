@@ -99,4 +99,114 @@ struct LongReferenceTests {
     #expect(try store.ids(Album.where { $0.tracks.count == 1 }) == [1])
     store.close()
   }
+
+  // MARK: Everything but queries
+
+  struct Home: Record {
+    var id: String
+
+    static let guests = HasMany<Home, Guest>(\.homeID, onDelete: .none)
+    static let schema = Schema<Home> {
+      guests
+      HasMany<Home, Guest>(\.formerIDs, onDelete: .none)
+    }
+  }
+
+  struct Guest: Record, Equatable {
+    var id = RecordID<Guest>()
+    var homeID: String
+    var formerIDs: [String] = []
+
+    static let home = BelongsTo<Guest, Home>(\.homeID, onDelete: .destroyLast)
+    static let former = HasMany<Guest, Home>(in: \.formerIDs)
+    static let schema = Schema<Guest> { home }
+  }
+
+  /// Its key in an index has only the beginning, like that of the long text.
+  private static let cut = String(repeating: "x", count: 200)
+
+  private static func homes() throws -> Store {
+    let store = try Store.checked(for: Home.self, Guest.self)
+    try store.saveAll([Home(id: cut), Home(id: "ada")])
+    return store
+  }
+
+  @Test("A record with one is deleted by its rules, and the store that has it is sound")
+  func deleted() throws {
+    let store = try Self.homes()
+    var guest = Guest(homeID: Self.long, formerIDs: [Self.long])
+    try store.save(&guest)
+    let report = try store.verify()
+    #expect(report.isClean && report.looseReferenceCount == 2)
+    try store.delete(guest)
+    #expect(try store.count(Guest.all) == 0)
+    #expect(try store.count(Home.all) == 2)
+  }
+
+  @Test("The records of another that begins the same are found without it")
+  func sameBeginning() throws {
+    let store = try Self.homes()
+    var known = Guest(homeID: Self.cut)
+    var lost = Guest(homeID: Self.long)
+    try store.save(&known)
+    try store.save(&lost)
+    let home = try #require(try store.find(Home.self, Self.cut))
+    #expect(try store.fetch(home.related(Home.guests)) == [known])
+    #expect(try store.count(home.related(Home.guests)) == 1)
+    #expect(try store.fetch(lost.related(Guest.home)).isEmpty)
+    #expect(try store.ids(Home.where { !$0.guests.isEmpty }) == [Self.cut])
+    try store.delete(known)
+    #expect(try store.ids(Home.all) == ["ada"])
+  }
+
+  @Test("It stays while others are added and removed, and goes with a replacement")
+  func changed() throws {
+    let store = try Self.homes()
+    var guest = Guest(homeID: Self.long, formerIDs: [Self.long, "ada"])
+    try store.save(&guest)
+    try store.write { tx in
+      try tx.add(Self.cut, to: guest.related(Guest.former))
+      try tx.remove("ada", from: guest.related(Guest.former))
+      #expect(try tx.find(Guest.self, guest.id)?.formerIDs == [Self.long, Self.cut])
+      // A copy from before would undo both.
+      #expect(caught { try tx.update(guest) }?.code == .conflict)
+      try tx.replace(guest.related(Guest.former), with: [])
+      try tx.add("ada", to: guest.related(Guest.home))
+    }
+    let now = try #require(try store.find(Guest.self, guest.id))
+    #expect(now.homeID == "ada" && now.formerIDs.isEmpty)
+    let report = try store.verify()
+    #expect(report.isClean && report.looseReferenceCount == 0)
+  }
+
+  struct Song: Record {
+    var id: Code
+
+    static let schema = Schema<Song> { HasMany<Song, Shelf>(\.codes, onDelete: .none) }
+  }
+
+  struct Shelf: Record {
+    var id = RecordID<Shelf>()
+    var codes: [Code]
+
+    static let songs = HasMany<Shelf, Song>(in: \.codes)
+    static let schema = Schema<Shelf> { songs }
+  }
+
+  @Test("One of a type of the program is stored too where it is not enforced")
+  func ownType() throws {
+    let store = try Store.checked(for: Song.self, Shelf.self)
+    var shelf = Shelf(codes: [Code(rawValue: Self.long)])
+    try store.save(&shelf)
+    #expect(try store.ids(Shelf.where { $0.songs.isEmpty }) == [shelf.id])
+    try store.delete(shelf)
+  }
+
+  @Test("An enforced one is refused, and nothing is stored")
+  func enforced() throws {
+    let store = try Store.checked(for: Track.self, Album.self)
+    var album = Album(codes: [Code(rawValue: Self.long)])
+    #expect(caught { try store.save(&album) }?.code == .danglingReference)
+    #expect(try store.count(Album.all) == 0)
+  }
 }

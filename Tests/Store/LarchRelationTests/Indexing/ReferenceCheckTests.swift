@@ -1,5 +1,6 @@
 import Foundation
 import LarchTestSupport
+import Synchronization
 import Testing
 
 @testable import Larch
@@ -149,5 +150,56 @@ struct ReferenceCheckTests {
   func index() throws {
     let store = try store()
     #expect(try store.explain(Worker.where { $0.firmID == 3 }).contains("index firmID [3]"))
+  }
+
+  // MARK: Many at once
+
+  private static let decodes = Mutex(0)
+
+  struct Label: Record {
+    var id: Int
+  }
+
+  struct Letter: Record {
+    var id: Int
+    var labelIDs: [Int]
+
+    static let schema = Schema<Letter> { HasMany<Letter, Label>(in: \.labelIDs) }
+
+    init(id: Int, labelIDs: [Int]) { (self.id, self.labelIDs) = (id, labelIDs) }
+
+    init(from decoder: any Decoder) throws {
+      ReferenceCheckTests.decodes.withLock { $0 += 1 }
+      let fields = try decoder.container(keyedBy: CodingKeys.self)
+      id = try fields.decode(Int.self, forKey: .id)
+      labelIDs = try fields.decode([Int].self, forKey: .labelIDs)
+    }
+  }
+
+  /// Each of them made the record be decoded again, with all of its ids looked up again.
+  @Test("A record that refers to many that are saved after it is checked once")
+  func manyAfter() throws {
+    let store = try Store.temporary(for: Label.self, Letter.self)
+    let ids = Array(1...2_000)
+    try store.write { tx in
+      var letter = Letter(id: 1, labelIDs: ids)
+      try tx.save(&letter)
+      letter.labelIDs.reverse()
+      try tx.save(&letter)
+      for id in ids {
+        var label = Label(id: id)
+        try tx.save(&label)
+      }
+      Self.decodes.withLock { $0 = 0 }
+    }
+    #expect(Self.decodes.withLock { $0 } < 10)
+    let error = caught {
+      try store.write { tx in
+        var letter = Letter(id: 2, labelIDs: [1, 5_000, 2])
+        try tx.save(&letter)
+      }
+    }
+    #expect(error?.code == .danglingReference && error?.context.otherID == "5000")
+    #expect(try store.count(Letter.all) == 1)
   }
 }

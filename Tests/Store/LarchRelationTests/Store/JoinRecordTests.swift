@@ -259,4 +259,27 @@ struct JoinRecordTests {
     #expect(code { try store.add(tags[0].id, to: related) } == .unsuitableAssociation)
     #expect(try store.count(Tagging.all) == 0)
   }
+
+  @Test("replace finds the join records whose other record is not saved yet")
+  func replaceUnsaved() throws {
+    let (store, post, tags) = try Self.store()
+    var new = Tag(id: .init(50), name: "new")
+    func tagging(_ post: Post.ID, _ tag: Tag.ID) -> Tagging {
+      Tagging(postID: post, tagID: tag, addedBy: "ada")
+    }
+    try store.write { tx in
+      _ = try tx.add(new.id, to: post.related(Post.tags), through: tagging)
+      try tx.replace(post.related(Post.tags), with: [new.id, tags[0].id], through: tagging)
+      try tx.replace(post.related(Post.tags), with: [new.id])
+      try tx.save(&new)
+    }
+    #expect(try store.fetch(Tagging.all).map(\.tagID) == [new.id])
+    try store.write { tx in
+      var late = Tag(id: .init(51), name: "late")
+      _ = try tx.add(late.id, to: post.related(Post.tags), through: tagging)
+      try tx.replace(post.related(Post.tags), with: [], through: tagging)
+      try tx.save(&late)
+    }
+    #expect(try store.count(Tagging.all) == 0)
+  }
 }

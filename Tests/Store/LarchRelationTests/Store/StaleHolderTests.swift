@@ -243,4 +243,53 @@ struct StaleHolderTests {
       }
     }
   }
+
+  /// Larch read the records itself, but refused them as older than the change.
+  @Test("An update of a query may change a reference back in the same write")
+  func updatedByQuery() throws {
+    let (store, users) = try StaleHolderTests.store()
+    var team = Team(name: "a")
+    try store.save(&team)
+    try store.write { tx in
+      try tx.add(users[0], to: team.related(Team.users))
+      #expect(try tx.update(Team.all) { $0.userIDs.removeAll() } == 1)
+      #expect(try tx.find(Team.self, team.id)?.userIDs.isEmpty == true)
+      try tx.add(users[1], to: team.related(Team.users))
+      // An update that fails leaves the knowledge of the change.
+      let refused = caught { try tx.update(Team.all) { ($0.name, $0.userIDs) = ("", []) } }
+      #expect(refused?.code == .invalid)
+      #expect(caught { try tx.update(team) }?.code == .conflict)
+    }
+    #expect(try store.find(Team.self, team.id)?.userIDs == [users[1].id])
+  }
+
+  @Test("A savepoint that is undone takes its changes back, and only these")
+  func undone() throws {
+    let (store, users) = try StaleHolderTests.store()
+    var teams = [Team(name: "a"), Team(name: "b")]
+    for place in teams.indices { try store.save(&teams[place]) }
+    try store.write { tx in
+      try tx.add(users[0], to: teams[0].related(Team.users))
+      try? tx.savepoint {
+        try tx.add(users[1], to: teams[0].related(Team.users))
+        try tx.add(users[1], to: teams[1].related(Team.users))
+        throw CancellationError()
+      }
+      try tx.update(teams[1])
+      #expect(caught { try tx.update(teams[0]) }?.code == .conflict)
+      teams[0].userIDs = [users[0].id]
+      try tx.update(teams[0])
+    }
+    #expect(try store.find(Team.self, teams[0].id)?.userIDs == [users[0].id])
+  }
+
+  @Test("The copy gets the ids as they are stored, also one that is there twice")
+  func twice() throws {
+    let (store, users) = try StaleHolderTests.store()
+    var team = Team(name: "a", userIDs: [users[0].id, users[0].id])
+    try store.save(&team)
+    try store.add(users[1], to: &team, Team.users)
+    #expect(team.userIDs == [users[0].id, users[0].id, users[1].id])
+    #expect(try store.find(Team.self, team.id)?.userIDs == team.userIDs)
+  }
 }

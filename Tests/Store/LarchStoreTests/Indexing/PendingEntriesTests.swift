@@ -157,6 +157,8 @@ struct PendingEntriesTests {
           }
         }
       }
+      old.sort()
+      new.sort()
       var removed: [Pair] = []
       var added: [Pair] = []
       func pair(_ item: EntryList.Item, _ key: UnsafeRawBufferPointer) -> Pair {
