@@ -46,7 +46,8 @@ struct CommitParts {
       // What one of them does not know, the whole does not know.
       let known = lists.compactMap { $0 }
       guard known.count == lists.count else { continue }
-      records[tree] = known.count == 1 ? known[0] : RecordChanges(known.map(\.list).folded())
+      records[tree] =
+        known.count == 1 ? known[0] : RecordChanges(known.map(\.list).folded(), isFolded: true)
     }
     return CommittedChanges(
       trees: trees, records: ChangedRecords(records), authorship: authorship,

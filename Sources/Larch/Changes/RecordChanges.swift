@@ -28,9 +28,13 @@ package final class RecordChanges: Sendable {
   /// About how much memory they take.
   let size: Int
 
+  /// Whether they are of several writes as one, between which the records may have been others.
+  let isFolded: Bool
+
   static let nothing = RecordChanges([])
 
-  init(_ list: [StoredChange]) {
+  init(_ list: [StoredChange], isFolded: Bool = false) {
+    self.isFolded = isFolded
     bytes = nil
     made = Locked(list)
     count = list.count
@@ -41,6 +45,7 @@ package final class RecordChanges: Sendable {
   ///   - before: the ids and the values before.
   ///   - after: the values after.
   init(before: [UInt8], after: [UInt8], entries: [Entry]) {
+    isFolded = false
     bytes = Bytes(before: before, after: after, entries: entries)
     made = Locked(nil)
     count = entries.count
@@ -120,7 +125,7 @@ package struct ChangedRecords: Sendable {
 
   init(_ byTree: [UInt32: RecordChanges] = [:]) { self.byTree = byTree }
 
-  package init(_ lists: [UInt32: [StoredChange]]) { byTree = lists.mapValues(RecordChanges.init) }
+  package init(_ lists: [UInt32: [StoredChange]]) { byTree = lists.mapValues { RecordChanges($0) } }
 
   /// The number of trees.
   package var count: Int { byTree.count }

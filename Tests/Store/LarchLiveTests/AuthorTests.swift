@@ -140,6 +140,33 @@ struct AuthorTests {
     for poll in polls { #expect(try poll()?.rows == [card("a", 3)]) }
   }
 
+  /// The view that made the ignored change shows it, and must hear that it was undone.
+  @Test(
+    "hear of it beside an equal observer that saw nothing, and of a number that is the same again")
+  func undoneBesideOthers() throws {
+    let store = try Store.temporary(for: Card.self)
+    try write(store, nil, card("a"))
+    let plain = store.observe(Card.all).makeAsyncIterator().polled
+    let rows = store.observe(Card.all, ignoring: "ui").makeAsyncIterator().polled
+    let count = store.observe(ignoring: "ui") { try $0.count(Card.where { $0.rank == 1 }) }
+      .makeAsyncIterator().polled
+    _ = try (plain.poll(), rows.poll(), count.poll())
+    try write(store, "ui", card("a", 1))
+    try write(store, "sync", card("a", 0))
+    #expect(try plain.poll() == nil)
+    #expect(try rows.poll()?.rows == [card("a")])
+    #expect(try count.poll()?.value == 0)
+    for observer in [plain.poll, rows.poll] { #expect(try observer() == nil) }
+    #expect(try count.poll() == nil)
+    // All of it ignored, or none of it, is nothing.
+    for author in ["ui", "sync"] {
+      try write(store, author, card("a", 1))
+      try write(store, author, card("a", 0))
+      #expect(try rows.poll() == nil)
+      #expect(try count.poll() == nil)
+    }
+  }
+
   @Test("lose no other write that shares the commit of an ignored one")
   func shared() async throws {
     let store = try Store.temporary(for: Card.self)

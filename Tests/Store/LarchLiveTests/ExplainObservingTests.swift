@@ -203,6 +203,10 @@ struct ExplainObservingTests {
     #expect(
       try alone.explain { try $0.count(oslo) }.split(separator: "\n").map(String.init)
         == filter + [Self.again + ": the store does not observe other processes"])
+    let rows = try alone.explain(observing: oslo).split(separator: "\n").map(String.init)
+    #expect(
+      Array(rows.prefix(while: { $0 != "reading" }).suffix(1))
+        == ["rows read again: the store does not observe other processes"])
   }
 
   @Test("a closure of aggregates with related records is not run again for each change either")

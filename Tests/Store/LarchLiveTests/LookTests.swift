@@ -55,6 +55,7 @@ struct LookTests {
       Follower("page", store, CountedItem.where { $0.city == "Oslo" }.sorted(by: \.age).limit(5)),
       Follower("last page", store, adults.sorted(by: \.name, .descending).limit(3)),
       Follower("rows", store, CountedItem.where { $0.big == 1 }),
+      Follower("sections", store, adults.sorted(by: \.name).limit(5).sectioned(by: \.city)),
       Follower("fields", store, adults.sorted(by: \.age).limit(4).select(\.name, \.age)),
       Follower("order of half", store, CountedItem.all.sorted(by: \.half).limit(6)),
       Follower("of a computed property", store, CountedItem.where { $0.length > 2 }.limit(4)),
@@ -110,7 +111,7 @@ struct LookTests {
     }
     #expect(
       looks.isSuperset(of: [
-        "page", "last page", "rows", "count", "groups", "sum of optional numbers",
+        "page", "last page", "rows", "sections", "count", "groups", "sum of optional numbers",
       ]))
     // These need the decoded record, or have read more than aggregates.
     #expect(looks.isDisjoint(with: ["by a closure", "a count and rows"]))
@@ -137,7 +138,12 @@ struct LookTests {
     let calls = page.calls()
     for number in 10..<20 {
       items[number].age = 50 - number
-      try store.put(items[number])
+      // A store for calls that name none is no transaction.
+      if number % 2 == 0 {
+        try store.put(items[number])
+      } else {
+        try Store.with(store) { try store.put(items[number]) }
+      }
       await token.settled()
     }
     #expect(page.calls() == calls)

@@ -94,6 +94,35 @@ struct SharedRowTests {
     for observer in newest + [each] { #expect(try observer.poll()?.rows == [other]) }
   }
 
+  /// Several commits that change nothing together moved the rows of all on, as if they had been the
+  /// same all the time.
+  @Test("one that wants each write gets those that another one saw as nothing")
+  func nothingTogether() async throws {
+    for seed in 1...2 {
+      let store = try store(seed)
+      let (first, second) = (Card(id: "a", pile: 1, rank: 1), Card(id: "a", pile: 1, rank: 2))
+      let newest = try observers(store, 2)
+      let each = try observers(store, 1, delivery: .each)[0]
+      try store.put(first)
+      try await store.write { _ = try $0.delete(Card.self, "a") }
+      for observer in newest { #expect(try observer.poll() == nil) }
+      #expect(try each.poll()?.rows == [first])
+      #expect(try each.poll()?.rows.isEmpty == true)
+      #expect(try each.poll() == nil)
+      // The same in one commit.
+      await store.writeTogether(
+        [first, second, first].map { CardWrite(nil, [.put($0)]) })
+      #expect(try each.poll()?.rows == [first])
+      for observer in newest { #expect(try observer.poll()?.rows == [first]) }
+      await store.writeTogether([second, first].map { CardWrite(nil, [.put($0)]) })
+      for observer in newest { #expect(try observer.poll() == nil) }
+      for rank in [2, 1, 2, 1] { #expect(try each.poll()?.rows.first?.rank == rank) }
+      #expect(try each.poll() == nil)
+      try store.put(second)
+      for observer in newest + [each] { #expect(try observer.poll()?.rows == [second]) }
+    }
+  }
+
   @Test("also if too much has changed, so that they must read again")
   func readAgain() throws {
     let store = try store()

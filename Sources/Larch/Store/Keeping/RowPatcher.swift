@@ -166,8 +166,11 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
     to state: StoreState, _ tx: ReadTransaction, _ changes: (StoreState) -> [RecordChanges]?
   ) -> Outcome {
     advance(to: state) { kept, start in
-      guard let changes = changes(start) else { return nil }
-      return try core.steps(changes, tx, kept)
+      guard let changes = changes(start), let steps = try core.steps(changes, tx, kept) else {
+        return nil
+      }
+      let isOne = changes.count <= 1 && changes.allSatisfy { !$0.isFolded }
+      return (steps, isStill: steps.isEmpty && isOne)
     }
   }
 
@@ -175,19 +178,23 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
     to state: StoreState, at tx: ReadTransaction, _ changes: (StoreState) -> ChangesByTree?
   ) -> Outcome {
     advance(to: state) { kept, start in
-      guard let changes = changes(start) else { return nil }
-      return try core.steps(changes, at: tx, kept)
+      guard let changes = changes(start), let steps = try core.steps(changes, at: tx, kept) else {
+        return nil
+      }
+      return (steps, isStill: changes.greatestCount == 0)
     }
   }
 
+  /// What leads from one state to a later one, and whether the rows were the same all the time.
+  private typealias Way = (steps: [RowStep<Row>], isStill: Bool)
+
   /// Goes to another state: from the newest rows that an observer has, or else from its own ones.
   private func advance(
-    to state: StoreState,
-    _ steps: (_ kept: KeptState<Row>?, _ start: StoreState) throws -> [RowStep<Row>]?
+    to state: StoreState, _ way: (_ kept: KeptState<Row>?, _ start: StoreState) throws -> Way?
   ) -> Outcome {
     guard isPatchable else { return .unknown }
     if let cursor, own?.state != nil, let newest = core.newest(from: cursor, to: state),
-      newest !== own, let outcome = follow(newest, to: state, steps)
+      newest !== own, let outcome = follow(newest, to: state, way)
     {
       return outcome
     }
@@ -195,24 +202,24 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
     // commit that is one change for this one.
     var start = cursor ?? StoreState(generation: .min, transaction: 0)
     if let known = own?.state, known.part == StoreState.whole { start = max(start, known) }
-    guard let steps = try? steps(own, start) else { return .unknown }
-    return apply(steps, to: state)
+    guard let found = try? way(own, start) else { return .unknown }
+    return apply(found.steps, to: state, isStill: found.isStill)
   }
 
   /// Takes the rows of another observer, and brings them up to date if it wants a later state. Nil if
   /// the changes since then are not known.
   private func follow(
     _ newest: KeptState<Row>, to state: StoreState,
-    _ steps: (_ kept: KeptState<Row>?, _ start: StoreState) throws -> [RowStep<Row>]?
+    _ way: (_ kept: KeptState<Row>?, _ start: StoreState) throws -> Way?
   ) -> Outcome? {
     guard let old = own, let start = newest.state else { return nil }
     own = newest
     if start < state {
-      guard let steps = try? steps(newest, start) else {
+      guard let found = try? way(newest, start) else {
         own = old
         return nil
       }
-      if apply(steps, to: state).isUnknown {
+      if apply(found.steps, to: state, isStill: found.isStill).isUnknown {
         (own, mustRead) = (old, true)
         return .unknown
       }
@@ -222,11 +229,20 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
     return .changed(form.shown(new.kept.rows))
   }
 
-  /// - Parameter state: the state after the steps; nil if no other observer has the rows.
-  private func apply(_ steps: [RowStep<Row>], to state: StoreState?) -> Outcome {
+  /// - Parameters:
+  ///   - state: the state after the steps; nil if no other observer has the rows.
+  ///   - isStill: whether the rows were no others until then.
+  private func apply(
+    _ steps: [RowStep<Row>], to state: StoreState?, isStill: Bool = false
+  ) -> Outcome {
     if steps.isEmpty {
       // They are known to be the same since the cursor only.
       if let state, let cursor, let mine = own?.state, cursor <= mine, mine < state {
+        // An observer of each write, or one that ignores some, has to see the others in between.
+        if !isStill, !isKnownUniquelyReferenced(&own), let shared = own {
+          own = KeptState(copying: shared)
+          own?.number = shared.number
+        }
         own?.state = state
         own.map { core.note($0) }
       }

@@ -36,6 +36,10 @@ final class SectionPatcher<R: Record, Value: IndexKey & Sendable>:
 
   override func note(_ facts: ReadFacts) { records.note(facts) }
 
+  override func concern(of changes: RecordChanges, _ tx: ReadTransaction) throws -> RowConcern {
+    try records.concern(of: changes, tx)
+  }
+
   override func adopt(
     at state: StoreState, _ catalog: Catalog
   ) -> (value: [RecordSection<R, Value>], isSame: Bool, facts: ReadFacts)? {

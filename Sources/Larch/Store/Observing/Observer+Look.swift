@@ -11,7 +11,7 @@ extension Observer {
   /// Changes that concern no row are forgotten. Those of rows beyond a limit wait for the next value.
   func isStill() -> Bool {
     // This thread may be in a read of the observed closure of another one.
-    if RunningScope.isInside || hasRules { return false }
+    if hasRules || RunningScope.hasTransaction { return false }
     return state.withLockIfAvailable { state in
       guard state.isStarted, state.ahead == 0, !listener.isEnded else { return false }
       let events = listener.take().filter { $0.isLater(than: state.version) }

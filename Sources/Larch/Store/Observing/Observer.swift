@@ -222,11 +222,12 @@ final class Observer<Value: Sendable>: Sendable {
         ? state.aggregates?.advance(tx) { records, trees in
           step.writes.map(\.event).changes(ofRecords: records, dataTrees.data(trees), dataTrees)
         } : nil
-      if isStill == true {
+      let ignored = step.events(ignored: true)
+      // What undoes something ignored changes what the view shows, although all together change nothing.
+      if isStill == true, ignored.isEmpty || ignored.count == step.writes.count {
         state.version = newest
         return
       }
-      let ignored = step.events(ignored: true)
       // What the aggregates know is not looked for again.
       let isDue =
         step.isDue || (isStill == false && ignored.isEmpty)

@@ -23,8 +23,9 @@ extension RecordReading {
   /// collection: by the ranges of an index or by ids that its filter has. Without them, each change of
   /// the collection is compared with its filter. Then comes whether its rows are brought up to date
   /// from the changed records, and when, or why, they are read again. At the end is the plan of the
-  /// read, as ``explain(_:counting:running:)`` shows it. With a store that does not observe other
-  /// processes (``Store/Options/observesOtherProcesses``), rows are always read again.
+  /// read, as ``explain(_:counting:running:)`` shows it. A store that does not observe other
+  /// processes (``Store/Options/observesOtherProcesses``) always reads the rows again; call it on the
+  /// store to see that.
   ///
   /// A store also explains a closure, `store.explain { tx in … }`, and a single record,
   /// `store.explain(observing: Person.self, id)`.
@@ -35,9 +36,12 @@ extension RecordReading {
   public func explain<Q: Request>(observing request: Q) throws -> String {
     try _reading { tx in
       let plan = try Q._runner.runs.explain(request, in: tx, counting: false, running: false)
-      let lines =
+      var lines =
         try (request as? any PatchedQuery)?.observedLines(tx)
         ?? (request as? any ExplainedJoin)?.observedLines(tx) ?? ObservedText.unknown
+      if let store = self as? Store, !store.options.observesOtherProcesses {
+        lines = lines.prefix { !$0.hasPrefix("rows ") } + ["rows read again: " + ObservedText.alone]
+      }
       let read = plan.split(separator: "\n", omittingEmptySubsequences: false).map { "  " + $0 }
       return (lines + ["reading"] + read).joined(separator: "\n")
     }

@@ -35,7 +35,7 @@ extension Store {
       _ = try read($0)
     } outcome: {
       guard keeps else {
-        return ["run again after such a change: the store does not observe other processes"]
+        return ["run again after such a change: " + ObservedText.alone]
       }
       // Without a change, they say only whether they are all that was read.
       guard aggregates.advance($0, changes: { _, _ in ChangesByTree() }) != nil else {
@@ -99,6 +99,8 @@ enum ObservedText {
   static let unknown = [
     "changes of what is read", "rows read again: they are not the records of one query",
   ]
+
+  static let alone = "the store does not observe other processes"
 
   static let lists = "  read again if a list of the store changes"
 

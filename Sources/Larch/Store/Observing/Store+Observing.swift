@@ -25,7 +25,7 @@ extension Store {
   /// - Parameters:
   ///   - request: a query, a selection, related records, a join, or records with their related ones.
   ///   - interval: the least time between two reads, for data that changes often: changes during it
-  ///     are one. The last state always comes. A closed store ends the loop after this time.
+  ///     are one. The last state always comes.
   ///   - author: whose writes give no value by themselves.
   ///   - delivery: whether each write comes by itself.
   /// - Throws: the loop throws the errors of `fetch` once, and ends.
@@ -53,8 +53,8 @@ extension Store {
   /// The closure runs in one snapshot, for the first value and whenever a commit of any process has
   /// changed what its last run has read: records that pass the filters of its queries, records that
   /// it found by id, and collections, indexes and lists that it read in other ways. Each run notes
-  /// what these are, so the closure may read other data the next time. Read through `tx` only: other
-  /// reads, and values from outside of the store, are not noticed.
+  /// what these are, so the closure may read other data the next time. Values from outside of the store
+  /// are not noticed.
   ///
   /// If the value is `Equatable`, one that equals the value before it is left out.
   ///

@@ -48,6 +48,9 @@ extension Store {
     public var maximumSnapshotAge: Duration? = .seconds(600)
     /// Whether observers (``Store/observe(_:every:ignoring:delivery:)``) also see what other processes commit; true by
     /// default. It takes a thread and a watch of the file while somebody observes.
+    ///
+    /// Without it, rows and aggregates are read again after each change, and waiting writes come together with
+    /// `.each` too: only a watched file tells that no commit of another process came in between.
     public var observesOtherProcesses = true
     /// How long a read or a snapshot may keep space before the ``log`` reports it
     /// (``LogMessage/Event/oldRead``). One that keeps more than 1 MiB and a tenth of the file is

@@ -128,6 +128,12 @@ extension Store {
     try ofTask.withValue(store) { try RunningScope.enter(store, nil, body) }
   }
 
+  /// The same, without a running transaction: for work after a commit, which a read around the write
+  /// does not see.
+  static func withNewest(_ store: Store, _ body: () -> Void) {
+    ofTask.withValue(store) { RunningScope.enter(store, nil, isApart: true, body) }
+  }
+
   /// Runs an asynchronous `body` with `store` as the store for calls that name none.
   ///
   /// It applies to the closure, to everything it calls, and to tasks that are started in it, except

@@ -17,6 +17,8 @@ struct RunningScope {
   /// ends, since it cannot suspend in between.
   private let task: UnsafeRawPointer?
   private let outer: UnsafeMutablePointer<RunningScope>?
+  /// Whether the calls in the scope are no part of what runs around it.
+  private let isApart: Bool
 
   /// The target of calls on this thread that do not name a store.
   enum Target {
@@ -27,14 +29,15 @@ struct RunningScope {
   /// Runs `body` in the scope of a transaction, or only of a store.
   @inline(__always)
   static func enter<T>(
-    _ store: Store, _ transaction: ReadTransaction?, _ body: () throws -> T
+    _ store: Store, _ transaction: ReadTransaction?, isApart: Bool = false,
+    _ body: () throws -> T
   ) rethrows -> T {
     let slot = larch_scope()!  // Not nil: it is the address of a variable.
     let outer = slot.pointee
     var scope = RunningScope(
       store: .passUnretained(store),
       transaction: transaction.map { .passUnretained($0) }, task: CurrentTask.identity,
-      outer: outer?.assumingMemoryBound(to: RunningScope.self))
+      outer: outer?.assumingMemoryBound(to: RunningScope.self), isApart: isApart)
     return try withUnsafeMutablePointer(to: &scope) { scope in
       slot.pointee = UnsafeMutableRawPointer(scope)
       defer { slot.pointee = outer }
@@ -52,6 +55,16 @@ struct RunningScope {
   /// Whether the calling thread is in any scope. This only reads a variable.
   @inline(__always)
   static var isInside: Bool { larch_scope()!.pointee != nil }  // As above.
+
+  /// Whether a transaction runs on the calling thread.
+  static var hasTransaction: Bool {
+    var scope = larch_scope()!.pointee?.assumingMemoryBound(to: RunningScope.self)  // As above.
+    while let here = scope {
+      if here.pointee.transaction != nil { return true }
+      scope = here.pointee.outer
+    }
+    return false
+  }
 
   /// The running transaction that reads of a store on the calling thread are part of, even if it is
   /// not the innermost scope: a write, or the read of an observer, which would not notice them else.
@@ -89,14 +102,14 @@ struct RunningScope {
     }
     // `Store.with`: if a transaction of the same store runs around it, that is the target.
     let store = innermost.pointee.store
-    var scope = innermost.pointee.outer
-    while let here = scope, here.pointee.task == task {
+    var inner = innermost
+    while !inner.pointee.isApart, let here = inner.pointee.outer, here.pointee.task == task {
       if here.pointee.store.toOpaque() == store.toOpaque(),
         let transaction = here.pointee.transaction
       {
         return .transaction(transaction.takeUnretainedValue())
       }
-      scope = here.pointee.outer
+      inner = here
     }
     return .store(store.takeUnretainedValue())
   }

@@ -211,6 +211,6 @@ extension Store {
   func runAfterCommit<T>(_ run: Run<T>) {
     if run.afterCommit.isEmpty { return }
     // The transaction has ended. Calls in the work that name no store use this one.
-    Store.with(self) { for item in run.afterCommit { item() } }
+    Store.withNewest(self) { for item in run.afterCommit { item() } }
   }
 }

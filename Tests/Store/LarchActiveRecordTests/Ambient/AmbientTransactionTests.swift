@@ -260,6 +260,27 @@ struct AmbientTransactionTests {
     #expect(try b.count(Person.all) == 0)
   }
 
+  /// It joined the read, saw nothing of the commit, and could not save.
+  @Test("work after a commit inside a read is no part of the read")
+  func afterCommitInsideRead() throws {
+    let store = try Ambient.store()
+    var counts: [Int?] = []
+    try store.read { read in
+      try store.write { tx throws in
+        _ = try Person(name: "a").saved()
+        tx.afterCommit {
+          counts.append(try? Person.all.count())
+          Store.with(store) { counts.append(try? Person.all.count()) }
+          _ = try? Person(name: "after").saved()
+        }
+      }
+      #expect(try read.count(Person.all) == 0)
+      #expect(try Person.all.count() == 0, "the read itself stays as it was")
+    }
+    #expect(counts == [1, 1])
+    #expect(try store.count(Person.all) == 2)
+  }
+
   @Test("a closure that runs twice leaves correct records")
   func runsTwice() throws {
     var options = Store.Options()
