@@ -131,7 +131,10 @@ private struct CollationTag {
 
   init(_ text: String) throws {
     self.text = text
-    let subtags = text.lowercased().replacing("_", with: "-").split(
+    // The identifier of a `Locale` may have keywords: `de_DE@calendar=buddhist;collation=phonebook`.
+    let halves = text.lowercased().split(
+      separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+    let subtags = halves[0].replacing("_", with: "-").split(
       separator: "-", omittingEmptySubsequences: false)
     guard let first = subtags.first, CollationTag.isLanguage(first),
       subtags.allSatisfy({ (1...8).contains($0.utf8.count) && $0.utf8.allSatisfy(\.isTagByte) })
@@ -144,23 +147,32 @@ private struct CollationTag {
     let extensions = subtags.firstIndex { $0.utf8.count == 1 } ?? subtags.endIndex
     parts = subtags[1..<extensions].map(String.init)
     var order: String?
-    var rest = subtags[extensions...]
-    if rest.first == "u" {
-      rest.removeFirst()
-      while let key = rest.popFirst(), key.utf8.count != 1 {
-        // A key has two characters; what follows, up to the next one, is its value.
-        guard key.utf8.count == 2 else { continue }
-        if key == "co" {
-          order = rest.first.map(String.init)
-        } else if CollationTag.orderKeys.contains(String(key)) {
-          throw CollationTag.error(
-            text,
-            "Larch sorts by the order of a language alone; of the keys of a tag that change an order, use only `co`.",
-            String(key))
-        }
-      }
+    // After `x` everything is private.
+    var rest = subtags[extensions...].prefix { $0 != "x" }.drop { $0 != "u" }.dropFirst()
+    while let key = rest.popFirst(), key.utf8.count != 1 {
+      // A key has two characters; what follows, up to the next one, is its value.
+      guard key.utf8.count == 2 else { continue }
+      try CollationTag.take(key, rest.first, in: text, &order)
+    }
+    for keyword in halves.dropFirst().first?.split(separator: ";") ?? [] {
+      let pair = keyword.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      try CollationTag.take(pair[0], pair.dropFirst().first, in: text, &order)
     }
     self.order = order == "standard" ? nil : order
+  }
+
+  /// Takes a key that concerns the order of texts.
+  private static func take(
+    _ key: Substring, _ value: Substring?, in text: String, _ order: inout String?
+  ) throws {
+    if key == "co" || key == "collation" {
+      order = value.map { olderOrders[String($0)] ?? String($0) }
+    } else if orderKeys.contains(String(key)) || key.hasPrefix("col") {
+      throw error(
+        text,
+        "Larch sorts by the order of a language alone; of the keys of a tag that change an order, use only `co`.",
+        String(key))
+    }
   }
 
   /// The names to look for, the best first.
@@ -193,6 +205,11 @@ private struct CollationTag {
 
   /// Tags that systems still use, and their names today.
   private static let older = ["iw": "he", "in": "id", "mo": "ro", "tl": "fil", "sh": "sr-latn"]
+
+  /// The names of orders in the keywords of a `Locale`, and in tags.
+  private static let olderOrders = [
+    "phonebook": "phonebk", "traditional": "trad", "dictionary": "dict", "gb2312han": "gb2312",
+  ]
 
   /// The keys of BCP 47 that change an order.
   private static let orderKeys: Set<String> = [

@@ -20,6 +20,8 @@ final class CollationKeys {
   static let firstAbove = 0x80
   /// The number of secondary weights greater than the common one that have one byte.
   private static let shortCount: UInt16 = 96
+  /// How many marks after a sequence are looked at; texts of people have two or three.
+  private static let mostMarks = 64
 
   private var data: CollationData?
   private var decomposer = NFCBuffer()
@@ -146,7 +148,9 @@ final class CollationKeys {
     let last = place + rest.count
     var lastClass: UInt64 = 0
     var next = last + 1
-    while next < text.count, text[next] >> 56 != 0 {
+    // A limit, since any mark of a long run may begin a sequence itself.
+    let end = min(text.count, next + CollationKeys.mostMarks)
+    while next < end, text[next] >> 56 != 0 {
       let own = text[next] >> 56
       if joined.contains(next) {
         next += 1

@@ -68,6 +68,11 @@ struct CollationTests {
       ("de-DE-u-co-phonebk", "de-u-co-phonebk"),
       ("de-u-co-standard", "root"), ("sr-Latn-RS", "bs"), ("sv-SE-u-nu-latn", "sv"), ("iw", "he"),
       ("zh-Hant-TW", "root"), ("ko", "root"), ("es-MX", "es"), ("es-419", "es"),
+      ("en_US@rg=gbzzzz", "root"), ("nb@", "nb"), ("nb@=;;a", "nb"),
+      ("nb_NO@calendar=buddhist;currency=NOK", "nb"),
+      ("de_DE@collation=phonebook", "de-u-co-phonebk"),
+      ("es@collation=traditional", "es-u-co-trad"),
+      ("de-t-fr-u-co-phonebk", "de-u-co-phonebk"), ("sv-x-u-kn", "sv"),
     ]
     for (tag, name) in found {
       #expect(try Collation(tag).name == Collation(name).name, "\(tag)")
@@ -80,6 +85,7 @@ struct CollationTests {
 
   @Test(arguments: [
     "", "n", "norwegian", "nb--NO", "nb NO", "b@collation=phonebook", "sv-u-kn-true",
+    "en_US@colStrength=primary", "en-t-fr-u-kn", "nb@collation=phonebook",
     "en-u-ks-level1",
     "de-u-co-foo", "nb-u-co-phonebk", "日本", "12",
   ])
@@ -151,6 +157,13 @@ struct CollationTests {
         #expect(!collation.sortKey(of: text).contains(0), "\(name) \(text.debugDescription)")
       }
     }
+  }
+
+  /// The only mark that begins sequences itself: each one looked at all that follow it.
+  @Test func `a text of thousands of such marks has a key like any other`() throws {
+    let marks = String(repeating: "\u{0F71}", count: 30_000)
+    #expect(Collation.root.compare(marks, "a") == .orderedDescending)
+    #expect(Collation.root.compare(marks + "\u{0F72}", marks) == .orderedDescending)
   }
 
   @Test func `long runs of plain letters before an accent or a capital keep their order`() throws {

@@ -270,4 +270,52 @@ struct LostUpdateTests {
       #expect(try Note.find(note.id)?.text == "d")
     }
   }
+
+  enum Figure: Record, Equatable {
+    struct Circle: Codable, Equatable, Sendable {
+      var id: Int
+      var radius = 1
+    }
+    struct Box: Codable, Equatable, Sendable {
+      var id: Int
+      var side = 1
+    }
+    case circle(Circle)
+    case box(Box)
+
+    var id: Int {
+      get {
+        switch self {
+        case .circle(let circle): circle.id
+        case .box(let box): box.id
+        }
+      }
+      set {
+        switch self {
+        case .circle(var circle):
+          circle.id = newValue
+          self = .circle(circle)
+        case .box(var box):
+          box.id = newValue
+          self = .box(box)
+        }
+      }
+    }
+  }
+
+  /// The fields of both cases were put together, and no figure could be read from them.
+  @Test("A case that somebody replaced by another is one value: the later save wins")
+  func otherCase() throws {
+    let store = try Store.temporary(for: Figure.self)
+    var figure = Figure.circle(.init(id: 1))
+    try store.save(&figure)
+    var first = try #require(try store.tracked(Figure.self, 1))
+    var second = try #require(try store.tracked(Figure.self, 1))
+    try store.update(Figure.box(.init(id: 1)))
+    first.value = .circle(.init(id: 1, radius: 2))
+    try first.persist(in: store)
+    #expect(try store.find(Figure.self, 1) == .circle(.init(id: 1, radius: 2)))
+    try second.persist(in: store)
+    #expect(try store.find(Figure.self, 1) == .circle(.init(id: 1, radius: 2)))
+  }
 }

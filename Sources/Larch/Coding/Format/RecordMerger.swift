@@ -2,7 +2,7 @@
 /// changed.
 ///
 /// The unit is a field of the stored record: a nested value, a list or a dictionary is one field. A
-/// record that is not written as fields is one value.
+/// record that is not written as fields is one value, as is an enum.
 struct RecordMerger {
   /// Without shapes, so that equal fields have equal bytes.
   let coder: RecordCoder
@@ -13,6 +13,8 @@ struct RecordMerger {
     let now = try bytes(of: stored)
     if before == now { return changed }
     let new = try bytes(of: changed)
+    // The cases of an enum are written as fields, but a record is one of them.
+    if Reflection.Kind(of: R.self) == .enumeration { return before == new ? stored : changed }
     let merged = try before.withUnsafeBytes { before in
       try new.withUnsafeBytes { new in
         try now.withUnsafeBytes { now in try mergedFields(before, new, into: now) }

@@ -59,7 +59,9 @@ final class KeyFilterProgram {
       guard let place = place(of: filter, schema),
         let (primitive, isOptional) = schema.fields[place].form.simple
       else { return .unknown }
-      return .test(ValueTest(filter.test, primitive, isOptional: isOptional), component: place)
+      let test = ValueTest(
+        filter.test, primitive, isOptional: isOptional, isFolded: schema.fields[place].isFolded)
+      return .test(test, component: place)
     case .pair, .words, .record, .related: return .unknown
     }
   }

@@ -27,10 +27,13 @@ final class ValueTest {
     var isIncluded: Bool
   }
 
-  init(_ test: FieldTest, _ primitive: KeyForm.Primitive, isOptional: Bool) {
+  /// - Parameter isFolded: whether the tested texts are in the form of the test already.
+  init(
+    _ test: FieldTest, _ primitive: KeyForm.Primitive, isOptional: Bool, isFolded: Bool = false
+  ) {
     self.primitive = primitive
     kind = primitive.storedKind
-    var draft = Draft(primitive)
+    var draft = Draft(primitive, isFolded: isFolded)
     draft.take(test)
     whenNil = isOptional ? Outcome(draft.acceptsNil) : .unknown
     operation = draft.operation
@@ -141,6 +144,7 @@ extension ValueTest {
   /// A test while it is being compiled.
   private struct Draft {
     let primitive: KeyForm.Primitive
+    let isFolded: Bool
     var operation = Operation.unknown
     var acceptsNil = false
     var least: UInt64 = 0
@@ -151,7 +155,10 @@ extension ValueTest {
     var byteList: [[UInt8]] = []
     var text: CompiledTextTest?
 
-    init(_ primitive: KeyForm.Primitive) { self.primitive = primitive }
+    init(_ primitive: KeyForm.Primitive, isFolded: Bool) {
+      self.primitive = primitive
+      self.isFolded = isFolded
+    }
 
     mutating func take(_ test: FieldTest) {
       switch test {
@@ -160,7 +167,7 @@ extension ValueTest {
       case .within(let lower, let upper): take(from: lower, to: upper)
       case .text(let test):
         guard primitive == .string else { return }
-        text = CompiledTextTest(test)
+        text = CompiledTextTest(test, isFolded: isFolded)
         operation = .text
       }
     }

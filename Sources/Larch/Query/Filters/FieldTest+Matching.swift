@@ -54,8 +54,10 @@ extension FieldTest {
 
 extension TextTest {
   /// Whether the test is true for a text, compared by `Character` as in Swift.
-  func matches(_ text: String) -> Bool {
-    let text = textForm.folded(text)
+  func matches(_ text: String) -> Bool { matches(folded: textForm.folded(text)) }
+
+  /// The same for a text in the form of the test.
+  func matches(folded text: String) -> Bool {
     switch kind {
     case .equal: return compareNFC(text, wanted) == 0
     case .hasPrefix: return text.hasPrefix(wanted)

@@ -101,6 +101,7 @@ extension ReadTransaction {
         "A join has no order by relevance; fetch the records of the search, `with` the related ones if there are associations."
       )
     }
+    for term in details.order { if let error = term.term.error { throw error } }
     let left = try context.collection(of: Left.self)
     let right = try context.collection(of: Right.self)
     var join = details

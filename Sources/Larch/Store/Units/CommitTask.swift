@@ -121,19 +121,23 @@ struct CommitTask: Sendable {
     _ parts: [any DraftPart], _ body: (any DraftPart) throws -> Void
   ) throws {
     var left = parts
+    var isTurned = false
     while !left.isEmpty {
       var failed: [any DraftPart] = []
-      var first: LarchError?
+      // That of the part which comes first in the unit.
+      var leading: LarchError?
       for part in left {
         do {
           try body(part)
         } catch let error as LarchError where mayDependOnOrder(error) {
           failed.append(part)
-          first = first ?? error
+          leading = isTurned ? error : leading ?? error
         }
       }
-      if let first, failed.count == left.count { throw first }
-      left = failed
+      if let leading, failed.count == left.count { throw leading }
+      // A record that waits for the one after it is written after that one now.
+      left = failed.reversed()
+      isTurned.toggle()
     }
   }
 

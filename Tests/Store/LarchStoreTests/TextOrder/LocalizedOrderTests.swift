@@ -191,6 +191,10 @@ struct LocalizedOrderTests {
     #expect(
       try store.fetch(Owner.all.sorted(by: \.name, options: .localized("sv")).select(\.name))
         == expected)
+    let unknown = caught {
+      _ = try store.fetch(join.sorted(byRight: \.name, options: .localized("norwegian")))
+    }
+    #expect(unknown?.code == .invalidQuery)
   }
 
   @Test func `observed results keep the order of the language after each commit`() async throws {

@@ -20,6 +20,35 @@ import Testing
     return entry
   }
 
+  // MARK: Order
+
+  struct Line: Record {
+    var id = RecordID<Line>()
+    var position: Int
+    nonisolated(unsafe) static var saves = 0
+    static let schema = Schema<Line> {
+      Unique(\.position)
+      WillSave { _, _ in Line.saves += 1 }
+    }
+  }
+
+  /// Of a chain in which each record waits for the next, each round wrote only the last.
+  @Test func aChainOfUniqueValuesIsWrittenInTwoRounds() throws {
+    let store = try Store.temporary(for: Line.self)
+    let count = 200
+    for direction in [1, -1] {
+      try store.delete(Line.all)
+      try store.saveAll((0..<count).map { Line(position: $0) })
+      let work = store.work()
+      for draft in try work.drafts(Line.all.sorted(by: \.position)) { draft.position += direction }
+      _ = try work.insert(Line(position: direction > 0 ? 0 : count - 1))
+      Line.saves = 0
+      try work.commit()
+      #expect(Line.saves <= 2 * (count + 1))
+      #expect(try store.count(Line.all) == count + 1)
+    }
+  }
+
   // MARK: Identity
 
   @Test func loadingTwiceGivesOneObject() throws {
