@@ -12,9 +12,9 @@ let package = Package(
     .target(
       name: "Library", dependencies: [larch],
       plugins: [.plugin(name: "LarchMemberwise", package: "larch")]),
-    // A target in which the plugin finds nothing.
+    // A target in which the plugin finds nothing, since a resource is not compiled.
     .target(
-      name: "Nothing", dependencies: [larch],
+      name: "Nothing", dependencies: [larch], resources: [.copy("Template.swift")],
       plugins: [.plugin(name: "LarchMemberwise", package: "larch")]),
     .executableTarget(
       name: "Memberwise", dependencies: ["Library", "Nothing", larch],

@@ -29,8 +29,9 @@ struct LarchMemberwise: BuildToolPlugin {
     ]
   }
 
+  /// What is compiled: a target also has resources, and files that its `sources` do not name.
   private static func sources(_ target: SwiftSourceModuleTarget) -> [URL] {
-    target.sourceFiles(withSuffix: "swift").map(\.url)
+    target.sourceFiles.filter { $0.type == .source && $0.url.pathExtension == "swift" }.map(\.url)
   }
 
   /// The lists are files, since a command has a maximum length.
@@ -63,7 +64,9 @@ struct LarchMemberwise: BuildToolPlugin {
       let module = (target.product?.name ?? target.displayName).map {
         $0.isLetter || $0.isNumber ? $0 : "_"
       }
-      let sources = target.inputFiles.filter { $0.url.pathExtension == "swift" }.map(\.url)
+      let sources = target.inputFiles.filter {
+        $0.type == .source && $0.url.pathExtension == "swift"
+      }.map(\.url)
       return [
         try Self.command(
           tool: context.tool(named: "LarchMemberwiseTool").url, module: String(module),

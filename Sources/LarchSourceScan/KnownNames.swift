@@ -15,8 +15,8 @@ enum KnownNames {
 
   /// Those of Larch, known in files that import it.
   static let larchProtocols: [String: [String]] = [
-    "Record": ["Codable", "Sendable", "Identifiable"], "Timestamped": ["Record"],
-    "MemberwiseCoded": ["Codable"], "CustomCoded": ["Codable"],
+    "Record": ["Codable", "Sendable", "Identifiable", "KeyNaming"], "Timestamped": ["Record"],
+    "MemberwiseCoded": ["Codable"], "CustomCoded": ["Codable"], "KeyNaming": [],
   ]
 
   static let modules: Set<String> = ["Swift", "Foundation", "FoundationEssentials", "_Concurrency"]

@@ -13,7 +13,10 @@ extension SourceParser {
       where it == UInt8(ascii: "}") || it == UInt8(ascii: ")") || it == UInt8(ascii: "]"):
         guard closers.popLast() == it else { return fail("a bracket closes another one") }
         if closers.isEmpty { return advance() }
-      case .word where token.end - token.start == 6 && !afterDot && isWord("struct"):
+      // In other brackets it is a label: `func draw(struct value: Int)`.
+      case .word
+      where token.end - token.start == 6 && !afterDot && closers.last == UInt8(ascii: "}")
+        && isWord("struct"):
         local()
         afterDot = false
         continue

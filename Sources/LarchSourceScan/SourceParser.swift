@@ -160,8 +160,9 @@ struct SourceParser {
     case "init": initializer(start, prefix.access ?? scope.usual, into: &facts)
     case "func": function(start, prefix.access ?? scope.usual, into: &facts)
     default:
-      // The name may be a word that begins a declaration elsewhere: `var actor`.
-      if token.kind == .word { advance() }
+      // The name may be a word that begins a declaration elsewhere: `var actor`. On the next line
+      // there is none: the word itself is a name then, as in `var source = macro`.
+      if token.kind == .word, !token.startsLine { advance() }
     }
     prefix = Prefix()
   }

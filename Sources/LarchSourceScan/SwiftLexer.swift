@@ -152,16 +152,20 @@ struct SwiftLexer {
   @inline(__always)
   private mutating func skipWord() {
     var at = position
-    while Self.continuesWord(byte(at)) { at += 1 }
+    while Self.continuesWord(byte(at)), !isNoBreakSpace(at) { at += 1 }
     position = at
   }
+
+  /// The compiler warns of U+00A0, and takes it for a blank.
+  @inline(__always)
+  private func isNoBreakSpace(_ at: Int) -> Bool { byte(at) == 0xC2 && byte(at + 1) == 0xA0 }
 
   private mutating func skipNumber() {
     while position < count {
       let isPoint =
         byte(position) == UInt8(ascii: ".")
         && byte(position + 1) >= UInt8(ascii: "0") && byte(position + 1) <= UInt8(ascii: "9")
-      guard isPoint || Self.continuesWord(byte(position)) else { return }
+      guard isPoint || Self.continuesWord(byte(position)), !isNoBreakSpace(position) else { return }
       position += 1
     }
   }
@@ -219,6 +223,8 @@ struct SwiftLexer {
         position += 1
       } else if here == 0x20 || here == 0x09 || here == 0 || here == 0x0B || here == 0x0C {
         position += 1
+      } else if isNoBreakSpace(position) {
+        position += 2
       } else if here == UInt8(ascii: "/"), byte(position + 1) == UInt8(ascii: "/") {
         skipLine()
       } else if here == UInt8(ascii: "/"), byte(position + 1) == UInt8(ascii: "*") {

@@ -4,6 +4,19 @@ import Testing
 
 @testable import Larch
 
+/// An enum with a coding that is more than its raw value.
+enum MemberSwitch: String, Codable, CaseIterable, CustomCoded {
+  case on, off
+
+  static let decoded = Locked(0)
+
+  init(from decoder: any Decoder) throws {
+    Self.decoded.withLock { $0 += 1 }
+    let text = try decoder.singleValueContainer().decode(String.self)
+    self = MemberSwitch(rawValue: text) ?? .off
+  }
+}
+
 /// A record with fields of all types that have no memberwise form.
 struct MemberMixed: RandomValue {
   enum Figure: Codable, Equatable {
@@ -145,6 +158,23 @@ struct PartlyCodedTests {
     // A record with another nested shape is read through Codable once.
     #expect(harness.memberwiseReads - read > 90)
     #expect(harness.memberwiseWrites == 0)
+  }
+
+  private struct Lamp: MemberwiseCoded, Equatable {
+    var number: Int
+    var state: MemberSwitch
+  }
+
+  @Test("An enum that is CustomCoded is always read through its own coding")
+  func customEnum() throws {
+    let coder = RecordCoder(shapes: ShapeTable())
+    let bytes = [UInt8](try coder.encode(Lamp(number: 7, state: .on)))
+    MemberSwitch.decoded.withLock { $0 = 0 }
+    for _ in 0..<200 {
+      let lamp = try bytes.withUnsafeBytes { try coder.decode(Lamp.self, from: $0) }
+      #expect(lamp == Lamp(number: 7, state: .on))
+    }
+    #expect(MemberSwitch.decoded.withLock { $0 } >= 200)
   }
 
   @Test("Damaged bytes are refused, or read as Codable reads them")

@@ -18,6 +18,8 @@ struct ConformanceTests {
     ScanCase("With its module", "struct A: Swift.Codable {}", listed: ["A"]),
     ScanCase("A record", "import Larch\nstruct A: Record { var id: Int }", listed: ["A"]),
     ScanCase("With Larch's name", "struct A: Larch.Record { var id: Int }", listed: ["A"]),
+    ScanCase(
+      "With names of keys", "import Larch\nstruct A: Codable, KeyNaming {}", listed: ["A"]),
     ScanCase("A timed record", "import Larch\nstruct A: Timestamped {}", listed: ["A"]),
     ScanCase(
       "Larch comes with another file", "@_exported import Larch", "struct A: Record {}",
@@ -70,6 +72,12 @@ struct ConformanceTests {
       "@frozen @available(macOS 15, *) public struct A: Codable { @inlinable func f() {} }",
       listed: ["A"]),
     ScanCase(
+      "A label named struct",
+      "struct A: Codable { func draw(struct value: Int, in place: Int) {} }",
+      listed: ["A"]),
+    ScanCase(
+      "A variable named macro", "struct A: Codable { var macro = 1; func f() {} }", listed: ["A"]),
+    ScanCase(
       "A requirement is no code", "protocol P: Codable { init(from decoder: any Decoder) throws }",
       "struct A: P {}", listed: ["A"]),
     ScanCase(
@@ -121,6 +129,9 @@ struct ConformanceTests {
       "private let a = \"}\"; func encode(to e: Encoder) {}",
       "#if DEBUG\n func encode(to e: Encoder) {}\n#endif",
       "let r = /[\"{]/; init(from decoder: Decoder) {}",
+      "func\u{A0}encode(to e: Encoder) {}", "init\u{A0}(from d:\u{A0}Decoder) {}",
+      "let a = 1\u{A0}\u{A0}; init(from d: Decoder) {}",
+      "var source = macro\n init(from decoder: any Decoder) throws {}",
     ].flatMap { member in
       let names = "protocol P {}\ntypealias D = Decoder\n"
       return [
@@ -150,6 +161,9 @@ struct ConformanceTests {
       ScanCase(
         "By an alias of what is around it", "enum E { struct A: Codable {} }\ntypealias F = E",
         "struct A: Codable {}\nextension F.A { init(from d: Decoder) {} }"),
+      ScanCase(
+        "In an extension whose name a no-break space ends", "struct A: Codable {}",
+        "extension A\u{A0}{ init(from decoder: Decoder) {} }"),
       ScanCase(
         "Under a condition", "struct A<T: Codable>: Codable {}",
         "extension A where T == Int { init(from decoder: Decoder) {} }"),

@@ -305,7 +305,7 @@ final class MemberwisePlan: Sendable {
       let plan = plan(for: coded, proving: proving, within: outer)
       if let reason = plan.reasonForFallback { throw unsupported("a nested type, and \(reason)") }
       form = .record(plan)
-    } else if let table = EnumTable.make(coded) {
+    } else if !(coded is any CustomCoded.Type), let table = EnumTable.make(coded) {
       form = .enumeration(table)
     } else if Reflection.Kind(of: type) == .structure {
       throw unsupported("a \(type), which is not MemberwiseCoded itself")

@@ -1,0 +1,4 @@
+/// A resource: what a program would write for its user.
+struct Template: Codable {
+  var name = ""
+}
