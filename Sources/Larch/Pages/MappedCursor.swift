@@ -2,7 +2,8 @@
 /// a fifth.
 ///
 /// Whatever bytes a damaged file has there, nothing is read outside of its pages, and the steps in one
-/// direction end: the keys of each further leaf must be behind those of the leaf before it.
+/// direction end: the first key of each further leaf must be behind the last one of the leaf before it, and
+/// before the last one of its own.
 package struct MappedCursor {
   /// The result of a move.
   package enum Move {
@@ -39,7 +40,18 @@ package struct MappedCursor {
     leaf = found.page
     count = found.page.count
     guard take(leaf, count - 1) == .found else { return .unclear }
-    return nextLeaf()
+    let move = nextLeaf()
+    // Whoever seeks the end of some keys would find one of them again and again.
+    return move == .found && PageLayout.order(node.key, key) < 0 ? .unclear : move
+  }
+
+  /// Moves to the last key that is less than the given one; nil for the last key of all.
+  package mutating func seek(before key: UnsafeRawBufferPointer?) -> Move {
+    guard let key else { return last() }
+    var move = seek(atOrAfter: key)
+    if move == .unclear { return move }
+    move = move == .found ? previous() : last()
+    return move == .found && PageLayout.order(node.key, key) >= 0 ? .unclear : move
   }
 
   package mutating func first() -> Move { seek { _ in 0 } }
@@ -52,10 +64,10 @@ package struct MappedCursor {
   }
 
   /// The leaf to which a choice in each page leads, and the choice in this leaf.
-  private func descend(_ choice: (PageHeader) -> Int) -> (page: PageHeader, place: Int)? {
+  private func descend(_ choice: (PageHeader) -> Int?) -> (page: PageHeader, place: Int)? {
     guard var page = tree.page(tree.tree.root) else { return nil }
     for _ in 0..<PageLayout.maximumDepth {
-      let place = choice(page)
+      guard let place = choice(page) else { return nil }
       if page.flags == PageLayout.leaf { return (page, place) }
       guard let child = tree.child(place, of: page) else { return nil }
       page = child
@@ -96,7 +108,9 @@ package struct MappedCursor {
     case .none: return .end
     case .unclear: return .unclear
     case .leaf(let page):
-      guard take(page, 0) == .found, PageLayout.order(key, node.key) < 0 else { return .unclear }
+      guard isInOrder(page), take(page, 0) == .found, PageLayout.order(key, node.key) < 0 else {
+        return .unclear
+      }
       return .found
     }
   }
@@ -109,11 +123,21 @@ package struct MappedCursor {
     case .none: return .end
     case .unclear: return .unclear
     case .leaf(let page):
-      guard take(page, page.count - 1) == .found, PageLayout.order(node.key, key) < 0 else {
-        return .unclear
-      }
+      guard isInOrder(page), take(page, page.count - 1) == .found,
+        PageLayout.order(node.key, key) < 0
+      else { return .unclear }
       return .found
     }
+  }
+
+  /// Whether the first key of a leaf is before the last one. Two damaged leaves could otherwise follow each
+  /// other without an end.
+  private func isInOrder(_ leaf: PageHeader) -> Bool {
+    guard leaf.count > 1 else { return true }
+    guard let first = tree.node(0, in: leaf), let last = tree.node(leaf.count - 1, in: leaf) else {
+      return false
+    }
+    return PageLayout.order(first.key, last.key) < 0
   }
 
   private enum Neighbour {
@@ -133,7 +157,7 @@ package struct MappedCursor {
         guard let beside else { return .none }
         return edge(of: beside, isFirst: isNext).map { .leaf($0) } ?? .unclear
       }
-      let place = tree.place(of: key, in: page)
+      guard let place = tree.place(of: key, in: page) else { return .unclear }
       if isNext ? place + 1 < page.count : place > 0 {
         guard let child = tree.child(isNext ? place + 1 : place - 1, of: page) else {
           return .unclear

@@ -46,17 +46,14 @@ private struct CountSearch {
   ) -> Bool {
     guard pagesLeft > 0 else { return false }
     pagesLeft -= 1
-    let first = start.map { tree.place(of: $0, in: page) } ?? 0
-    if page.flags == PageLayout.leaf {
-      let last = end.map { tree.place(of: $0, in: page) } ?? page.count
-      return first >= last || add(first..<last, of: page)
-    }
-    let last = end.map { tree.place(of: $0, in: page) } ?? page.count - 1
-    guard levels > 0, first <= last else { return false }
-    for place in first...last {
+    guard let places = tree.places(from: start, to: end, in: page) else { return false }
+    if page.flags == PageLayout.leaf { return add(places, of: page) }
+    guard levels > 0 else { return false }
+    for place in places {
       guard let child = tree.child(place, of: page),
         add(
-          child, from: place == first ? start : nil, to: place == last ? end : nil, levels - 1)
+          child, from: place == places.lowerBound ? start : nil,
+          to: place == places.upperBound - 1 ? end : nil, levels - 1)
       else { return false }
     }
     return true
@@ -70,7 +67,7 @@ private struct CountSearch {
     }
     for place in places {
       guard let node = tree.node(place, in: leaf),
-        let entries = Int(exactly: tree.entries(of: node, in: leaf))
+        let entries = tree.entries(of: node, in: leaf)
       else { return false }
       let sum = found.entries.addingReportingOverflow(entries)
       guard !sum.overflow else { return false }

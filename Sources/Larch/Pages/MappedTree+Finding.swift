@@ -28,7 +28,7 @@ extension MappedTree {
     case .absent: return 0
     case .unclear: return nil
     case .node(let start):
-      return Int(exactly: entries(of: PageNode(base: start), in: page(around: start)))
+      return entries(of: PageNode(base: start), in: page(around: start))
     }
   }
 

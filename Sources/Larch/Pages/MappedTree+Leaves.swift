@@ -26,20 +26,6 @@ extension MappedTree {
   }
 }
 
-extension MappedTree {
-  /// The child of a branch in which a key would be, which is mostly the first one that it can be in.
-  fileprivate func child(
-    of key: UnsafeRawBufferPointer, from first: Int, in branch: PageHeader
-  ) -> Int {
-    if first + 1 < branch.count, let next = node(first + 1, in: branch),
-      PageLayout.order(next.key, key) > 0
-    {
-      return first
-    }
-    return place(of: key, in: branch)
-  }
-}
-
 private struct LeafWalk {
   private let tree: MappedTree
   /// A damaged tree may lead to the same page again and again; a whole one never does.
@@ -63,18 +49,14 @@ private struct LeafWalk {
   ) rethrows -> Bool {
     guard pagesLeft > 0 else { return false }
     pagesLeft -= 1
-    let first = start.map { tree.place(of: $0, in: page) } ?? 0
-    if page.flags == PageLayout.leaf {
-      let last = end.map { tree.place(of: $0, in: page) } ?? page.count
-      return try first >= last || body(page, first..<last)
-    }
-    let last = end.map { tree.child(of: $0, from: first, in: page) } ?? page.count - 1
-    guard levels > 0, first <= last else { return false }
-    for place in first...last {
+    guard let places = tree.places(from: start, to: end, in: page) else { return false }
+    if page.flags == PageLayout.leaf { return try places.isEmpty || body(page, places) }
+    guard levels > 0 else { return false }
+    for place in places {
       guard let child = tree.child(place, of: page),
         try visit(
-          child, from: place == first ? start : nil, to: place == last ? end : nil, levels - 1,
-          body)
+          child, from: place == places.lowerBound ? start : nil,
+          to: place == places.upperBound - 1 ? end : nil, levels - 1, body)
       else { return false }
     }
     return true

@@ -88,7 +88,7 @@ extension MappedTree {
 
 private struct SampleSearch {
   /// In a damaged file it may be any number, and numbers of entries are added.
-  private static let mostEntries: UInt64 = 1 << 40
+  private static let mostEntries = 1 << 40
 
   private let tree: MappedTree
   private(set) var found = MappedTree.KeySample()
@@ -105,22 +105,20 @@ private struct SampleSearch {
     _ page: PageHeader, from start: UnsafeRawBufferPointer?, to end: UnsafeRawBufferPointer?,
     _ count: Int, _ pages: Double, _ levels: Int
   ) -> Bool {
-    let first = start.map { tree.place(of: $0, in: page) } ?? 0
-    if page.flags == PageLayout.leaf {
-      let last = end.map { tree.place(of: $0, in: page) } ?? page.count
-      return first >= last || add(first..<last, of: page, count, pages)
-    }
-    let last = end.map { tree.place(of: $0, in: page) } ?? page.count - 1
-    guard levels > 0, first <= last else { return false }
-    let children = last - first + 1
+    guard let places = tree.places(from: start, to: end, in: page) else { return false }
+    if page.flags == PageLayout.leaf { return add(places, of: page, count, pages) }
+    guard levels > 0 else { return false }
+    let (first, last, children) = (places.lowerBound, places.upperBound - 1, places.count)
     let looked = min(children, count)
     // Where all children are looked at, one with few keys in the range has few of the sample.
     var weights: [Double] = []
     if children <= count, children > 1 {
       for place in first...last {
-        guard let child = tree.child(place, of: page) else { return false }
-        weights.append(
-          weight(child, from: place == first ? start : nil, to: place == last ? end : nil))
+        guard let child = tree.child(place, of: page),
+          let weight = weight(
+            child, from: place == first ? start : nil, to: place == last ? end : nil)
+        else { return false }
+        weights.append(weight)
       }
     }
     let whole = weights.reduce(0, +)
@@ -140,14 +138,12 @@ private struct SampleSearch {
     return true
   }
 
-  /// The number of keys of a leaf, or a guess of the part of a branch, in a range.
+  /// The number of keys of a leaf, or a guess of the part of a branch, in a range; nil if the page is damaged.
   private func weight(
     _ page: PageHeader, from start: UnsafeRawBufferPointer?, to end: UnsafeRawBufferPointer?
-  ) -> Double {
+  ) -> Double? {
     guard page.flags == PageLayout.leaf else { return start == nil && end == nil ? 2 : 1 }
-    let first = start.map { tree.place(of: $0, in: page) } ?? 0
-    let last = end.map { tree.place(of: $0, in: page) } ?? page.count
-    return Double(max(0, last - first))
+    return tree.places(from: start, to: end, in: page).map { Double($0.count) }
   }
 
   private mutating func add(
@@ -157,11 +153,11 @@ private struct SampleSearch {
     found.keyCount += Double(places.count) * pages
     for number in 0..<looked {
       let place = places.lowerBound + (2 * number + 1) * places.count / (2 * looked)
-      guard let node = tree.node(place, in: leaf) else { return false }
-      let entries = tree.tree.hasDuplicates ? tree.entries(of: node, in: leaf) : 1
+      guard let node = tree.node(place, in: leaf), let entries = tree.entries(of: node, in: leaf)
+      else { return false }
       found.keys.append(
         MappedTree.SampledKey(
-          node: node, leaf: leaf, entries: Int(max(1, min(entries, SampleSearch.mostEntries)))))
+          node: node, leaf: leaf, entries: max(1, min(entries, SampleSearch.mostEntries))))
     }
     return true
   }

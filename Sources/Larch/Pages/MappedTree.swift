@@ -55,17 +55,14 @@ package struct MappedTree {
     guard var page = page(tree.root) else { return nil }
     for _ in 0..<PageLayout.maximumDepth {
       guard let end else { return entries(in: page, from: start, PageLayout.maximumDepth) }
-      let first = place(of: start, in: page)
-      let last = place(of: end, in: page)
-      if page.flags == PageLayout.leaf {
-        return first < last ? entries(at: first..<last, of: page) : 0
-      }
-      guard first <= last, let child = child(first, of: page) else { return nil }
-      if first < last {
-        guard let other = self.child(last, of: page),
+      guard let places = places(from: start, to: end, in: page) else { return nil }
+      if page.flags == PageLayout.leaf { return entries(at: places, of: page) }
+      guard let child = child(places.lowerBound, of: page) else { return nil }
+      if places.count > 1 {
+        guard let other = self.child(places.upperBound - 1, of: page),
           let left = entries(in: child, from: start, PageLayout.maximumDepth),
           let right = entries(in: other, to: end, PageLayout.maximumDepth),
-          let middle = entries(ofChildren: first + 1..<last, of: page)
+          let middle = entries(ofChildren: places.dropFirst().dropLast(), of: page)
         else { return nil }
         return left + middle + right
       }
@@ -77,7 +74,7 @@ package struct MappedTree {
   private func entries(
     in page: PageHeader, from key: UnsafeRawBufferPointer, _ levels: Int
   ) -> Double? {
-    let place = place(of: key, in: page)
+    guard let place = place(of: key, in: page) else { return nil }
     if page.flags == PageLayout.leaf { return entries(at: place..<page.count, of: page) }
     guard levels > 0, let child = child(place, of: page),
       let part = entries(in: child, from: key, levels - 1),
@@ -89,7 +86,7 @@ package struct MappedTree {
   private func entries(
     in page: PageHeader, to key: UnsafeRawBufferPointer, _ levels: Int
   ) -> Double? {
-    let place = place(of: key, in: page)
+    guard let place = place(of: key, in: page) else { return nil }
     if page.flags == PageLayout.leaf { return entries(at: 0..<place, of: page) }
     guard levels > 0, let child = child(place, of: page),
       let part = entries(in: child, to: key, levels - 1),
@@ -125,24 +122,31 @@ package struct MappedTree {
     guard tree.hasDuplicates else { return Double(places.count) }
     var sum = 0.0
     for place in places {
-      guard let node = node(place, in: leaf) else { return nil }
-      sum += Double(entries(of: node, in: leaf))
+      guard let node = node(place, in: leaf), let entries = entries(of: node, in: leaf) else {
+        return nil
+      }
+      sum += Double(entries)
     }
     return sum
   }
 
-  /// The ids of a key: one is a value, some are a page in the node, and many have their own tree.
+  /// The number of ids of a key: one is a value, some are a page in the node, and many have their own tree.
+  /// Nil if the node is not what it should be.
   @inline(__always)
-  func entries(of node: PageNode, in leaf: PageHeader) -> UInt64 {
+  func entries(of node: PageNode, in leaf: PageHeader) -> Int? {
+    guard tree.hasDuplicates, node.flags != 0 else { return 1 }
     guard node.flags & PageLayout.duplicateData != 0,
       node.value + node.valueSize <= leaf.base + pageSize
-    else { return 1 }
+    else { return nil }
     if node.flags & PageLayout.subData != 0 {
-      return node.valueSize == PageLayout.databaseRecordSize
-        ? DatabaseRecord(node.value).entries : 1
+      guard node.valueSize == PageLayout.databaseRecordSize else { return nil }
+      let count = DatabaseRecord(node.value).entries
+      // No more than the file has bytes, so that sums of such numbers end nothing.
+      return count > 0 && count <= (lastPage &+ 1) &* UInt64(pageSize) ? Int(count) : nil
     }
-    guard node.valueSize >= PageLayout.headerSize else { return 1 }
-    return UInt64(max(1, PageHeader(base: node.value).count))
+    guard node.valueSize >= PageLayout.headerSize else { return nil }
+    let inner = PageHeader(base: node.value)
+    return inner.count > 0 && inner.lower <= node.valueSize ? inner.count : nil
   }
 
   @inline(__always)
@@ -150,9 +154,36 @@ package struct MappedTree {
     node(place, in: page).flatMap { self.page($0.child) }
   }
 
-  /// In a leaf, the number of keys before the key; in a branch, the child in which it would be. Any place if
-  /// the page is damaged.
-  func place(of key: UnsafeRawBufferPointer, in page: PageHeader) -> Int {
+  /// The places of a page that have keys from one on, up to another: keys of a leaf, or children of a branch,
+  /// of which there is at least one. Nil if the page is not what it should be.
+  ///
+  /// - Parameters:
+  ///   - start: nil from the first key on.
+  ///   - end: nil to the last key.
+  @inline(__always)
+  func places(
+    from start: UnsafeRawBufferPointer?, to end: UnsafeRawBufferPointer?, in page: PageHeader
+  ) -> Range<Int>? {
+    guard let first = start.map({ place(of: $0, in: page) }) ?? 0 else { return nil }
+    if page.flags == PageLayout.leaf {
+      guard let last = end.map({ place(of: $0, in: page) }) ?? page.count else { return nil }
+      return first..<max(first, last)
+    }
+    // The child in which the range ends is mostly the one in which it begins.
+    if let end, first + 1 < page.count, let next = node(first + 1, in: page),
+      PageLayout.order(next.key, end) > 0
+    {
+      return first..<first + 1
+    }
+    guard let last = end.map({ place(of: $0, in: page) }) ?? page.count - 1, first <= last else {
+      return nil
+    }
+    return first..<last + 1
+  }
+
+  /// In a leaf, the number of keys before the key; in a branch, the child in which it would be. Nil if the page
+  /// is damaged.
+  func place(of key: UnsafeRawBufferPointer, in page: PageHeader) -> Int? {
     let isBranch = page.flags == PageLayout.branch
     let found =
       switch key.count {
@@ -161,7 +192,7 @@ package struct MappedTree {
       default: place(of: BytesKey(key), in: page, isBranch: isBranch)
       }
     // In a tree of texts, only some keys have the size of a number.
-    return found?.place ?? place(of: BytesKey(key), in: page, isBranch: isBranch)?.place ?? 0
+    return (found ?? place(of: BytesKey(key), in: page, isBranch: isBranch))?.place
   }
 
   /// The page of this number, if it can be one of a tree: none of these is empty.

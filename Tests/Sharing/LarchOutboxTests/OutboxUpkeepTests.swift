@@ -18,6 +18,16 @@ struct OutboxUpkeepTests {
     try writer.makeOutbox(role: .writer, identity: nil, place: .start)
   }
 
+  @Test("A read whose process has not opened an outbox without entries finds that there is none")
+  func ended() throws {
+    defer { writer.close() }
+    try writer.removeOutbox()
+    writer.outboxDatabase.withLock { $0 = nil }
+    try writer.read { transaction throws in
+      #expect(try writer.outboxHeader(in: transaction) == nil)
+    }
+  }
+
   @Test("Entries are read in pieces, removed up to a place, and counted")
   func trimming() throws {
     defer { writer.close() }

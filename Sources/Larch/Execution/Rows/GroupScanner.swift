@@ -131,8 +131,7 @@ final class GroupScanner {
     if let upper = bounds.upper, compareBytes(upper, group.bytes) <= 0 {
       return try scanner.seekRange()
     }
-    let entry = try scanner.cursor.seek(atOrAfter: group.bytes)
-    return entry == nil ? try scanner.cursor.last() : try scanner.cursor.previousKey()
+    return try scanner.cursor.seek(before: group.bytes)
   }
 }
 

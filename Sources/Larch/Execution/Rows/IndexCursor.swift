@@ -86,7 +86,26 @@ struct IndexCursor: ~Copyable {
       return try firstEntry(move)
     }
     try leavePages()
-    return try cursor?.seek(atOrAfter: key)
+    let entry = try cursor?.seek(atOrAfter: key)
+    if let entry, compareBytes(entry.key, key) < 0 { throw Self.disorder }
+    return entry
+  }
+
+  /// The last pair of the last key that is less than the given one, which is not empty.
+  mutating func seek(before key: UnsafeRawBufferPointer) throws -> LMDBEntry? {
+    if isOnPages, let move = pages?.seek(before: key), move != .unclear {
+      return try lastEntry(move)
+    }
+    try leavePages()
+    let found = try cursor?.seek(atOrAfter: key)
+    let entry = try found == nil ? cursor?.last() : cursor?.previousKey()
+    if let entry, compareBytes(entry.key, key) >= 0 { throw Self.disorder }
+    return entry
+  }
+
+  /// Whoever seeks the end of some keys would find one of them again and again.
+  private static var disorder: LarchError {
+    LarchError(.corrupted, "The keys of an index are not in order; rebuild the indexes.")
   }
 
   @inline(__always)

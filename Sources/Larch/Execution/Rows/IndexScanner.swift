@@ -180,8 +180,7 @@ final class IndexScanner {
     }
     guard let upper = ranges[rangeCount - 1 - range].upper else { return try cursor.last() }
     if upper.isEmpty { return nil }
-    let entry = try cursor.seek(atOrAfter: upper)
-    return entry == nil ? try cursor.last() : try cursor.previousKey()
+    return try cursor.seek(before: upper)
   }
 
   /// The number of ids, counted key by key; may stop at `most`. The scan cannot be used after that.

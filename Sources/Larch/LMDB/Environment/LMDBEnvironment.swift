@@ -199,6 +199,7 @@ package final class LMDBEnvironment: @unchecked Sendable {
     }
     fileSwap.keepsMark = opened.keepsMark
     map.bytes = opened.mapSize
+    map.start.store(0, ordering: .relaxed)
     staleReaderWatch = StaleReaderWatch(lastPage: opened.lastPage)
     oldReadWatch = OldReadWatch(lastPage: opened.lastPage)
     currentDurability = options.durability

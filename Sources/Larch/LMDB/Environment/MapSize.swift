@@ -6,13 +6,15 @@ internal import Synchronization
 /// The address space into which the file is mapped: its size and its limit.
 ///
 /// Used only by the thread that has the write lock, or before anyone else can see the environment; but
-/// `moves` by everybody.
+/// `moves` and `start` by everybody.
 final class MapSize {
   var bytes = 0
   /// The running transaction, or its commit, found the map full.
   var wasFull = false
   /// How often the map may have moved. It moves while no read is open, so each read sees one number.
   let moves = Atomic<Int>(0)
+  /// The address of the first page; 0 until it is known.
+  let start = Atomic<UInt>(0)
 
   /// The sizes to try when a file is opened, in falling order. Reserving is free if addresses are
   /// plentiful; on a small device or under a limit the first sizes fail at once.
@@ -50,6 +52,7 @@ final class MapSize {
   /// map any more and must be reopened.
   func resize(_ handle: OpaquePointer, to size: Int) throws(LMDBError) {
     moves.add(1, ordering: .relaxed)
+    start.store(0, ordering: .relaxed)
     try LMDBError.check(mdb_env_set_mapsize(handle, size), "mdb_env_set_mapsize")
     var info = MDB_envinfo()
     mdb_env_info(handle, &info)
@@ -70,7 +73,9 @@ final class MapSize {
     mdb_env_stat(handle, &statistics)
     let (pages, overflow) = (Int(info.me_last_pgno) &+ 1)
       .multipliedReportingOverflow(by: Int(statistics.ms_psize))
-    return max(Int(status.st_size), overflow ? 0 : pages)
+    // Whoever asks for so much would ask again and again.
+    if overflow { throw LMDBError(MDB_CORRUPTED, "mdb_env_info") }
+    return max(Int(status.st_size), pages)
   }
 
   /// Whether the system would map this much. LMDB unmaps the old map before it tries the new one,

@@ -51,12 +51,6 @@ struct TreeChanges {
     let record = try? [UInt8](name.utf8).withUnsafeBytes {
       try LMDBDatabase.unnamed.get($0, in: transaction)
     }
-    let pageSize = try? LMDBDatabase.unnamed.statistics(in: transaction).pageSize
-    guard let record, let pageSize else { return nil }
-    var info = MDB_envinfo()
-    mdb_env_info(mdb_txn_env(transaction.pointer), &info)
-    // Others may have made the file larger than the map since the read began.
-    let lastPage = min(Int(clamping: info.me_last_pgno), info.me_mapsize / pageSize - 1)
-    return MappedTree(record, pageSize: pageSize, lastPage: lastPage)
+    return record.flatMap { MappedTree($0, in: transaction) }
   }
 }

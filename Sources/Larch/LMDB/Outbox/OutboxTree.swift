@@ -52,13 +52,12 @@ struct OutboxTree {
           try LMDBDatabase.unnamed.get(key, in: transaction)
         })
     else { return nil }
-    let pageSize = try LMDBDatabase.unnamed.statistics(in: transaction).pageSize
     var stored: UnsafeRawBufferPointer?
-    guard let mapped = MappedTree(record, pageSize: pageSize, lastPage: transaction.lastPage),
-      withKey(0, 0, { mapped.find($0, &stored) })
-    else { throw OutboxHandleMissing() }
-    return try OutboxTree(database: .unnamed, path: path)
-      .header(stored, isEmpty: mapped.tree.entries == 0)
+    guard let mapped = MappedTree(record, in: transaction) else { throw OutboxHandleMissing() }
+    // A tree without entries has no page in which to search.
+    if mapped.tree.entries == 0 { return nil }
+    guard withKey(0, 0, { mapped.find($0, &stored) }) else { throw OutboxHandleMissing() }
+    return try OutboxTree(database: .unnamed, path: path).header(stored, isEmpty: false)
   }
 
   private func header(

@@ -70,35 +70,36 @@ extension LMDBReader {
     return code != MDB_SUCCESS || hasItsNumber ? code : renewUntilItHasItsNumber()
   }
 
-  /// Whether a read that has just begun certainly has the state of its number.
-  ///
-  /// LMDB notes the number of the newest commit, and then copies the roots from the header of that
-  /// commit. There are two headers, which take turns. If this thread is stopped in between and two
-  /// others commit, the roots are those of a later state. While the second commit is at work, they
-  /// may even be a mixture. It happens once in 100,000 reads while two processes commit without a
-  /// pause. If there has been no commit since, the header is still the one of the number.
-  @inline(__always)
-  var hasItsNumber: Bool {
-    var info = MDB_envinfo()
-    mdb_env_info(mdb_txn_env(transaction.pointer), &info)
-    return UInt64(info.me_last_txnid) == transaction.id
-  }
+  /// Whether a read that has just begun has the state of its number.
+  var hasItsNumber: Bool { transaction.hasItsNumber }
 
   /// Begins again while others commit at the same moment, which seldom takes two attempts.
-  ///
-  /// A process may have died after it wrote its header and before it published the number. Until the
-  /// next write, the headers then have a later number than every read. That is no reason to go on.
   @inline(never)
   func renewUntilItHasItsNumber() -> Int32 {
-    var attemptsOfOneNumber = 0
     while true {
-      let number = transaction.id
       mdb_txn_reset(transaction.pointer)
       let code = mdb_txn_renew(transaction.pointer)
       if code != MDB_SUCCESS || hasItsNumber { return code }
-      attemptsOfOneNumber = transaction.id == number ? attemptsOfOneNumber + 1 : 0
-      if attemptsOfOneNumber == 50 { return code }
     }
+  }
+}
+
+extension LMDBTransaction {
+  /// Whether a read that has just begun has the state of its number; whether a later look can tell that.
+  ///
+  /// LMDB notes the number of the newest commit, and then copies the roots from the header of that
+  /// commit. There are two headers, which take turns. If this thread is stopped in between and two
+  /// others commit, the roots are those of a later state. It happens once in 100,000 reads while two
+  /// processes commit without a pause.
+  ///
+  /// As long as no commit has written its header but the next one, the header is still that of the number. The
+  /// next one is there, and not published yet, while its commit flushes it, and after a process has died in that
+  /// moment: then no attempt would find its own number the newest one.
+  @inline(__always)
+  var hasItsNumber: Bool {
+    var info = MDB_envinfo()
+    mdb_env_info(mdb_txn_env(pointer), &info)
+    return UInt64(info.me_last_txnid) &- id <= 1
   }
 }
 

@@ -94,14 +94,11 @@ package final class MappedTrees {
 
   /// Whether the transaction reads the same state as the last one.
   ///
-  /// Its number tells that, if the newest header has that number: after a process has died in a commit, a
-  /// read may have a later state than its number says (see `LMDBReader.hasItsNumber`).
+  /// Its number tells that. A write has the number of a state that is not there yet.
   private func check(_ transaction: LMDBTransaction) {
     isChecked = true
-    var info = MDB_envinfo()
-    mdb_env_info(mdb_txn_env(transaction.pointer), &info)
     let moves = environment.map.moves.load(ordering: .relaxed)
-    let isCertain = UInt64(info.me_last_txnid) == transaction.id
+    let isCertain = transaction.hasItsNumber
     if isCertain, snapshot == transaction.id, self.moves == moves { return }
     state += 1
     snapshot = isCertain ? transaction.id : .max
@@ -125,12 +122,11 @@ package final class MappedTrees {
     guard
       let name = known
         ?? environment.treeNames.withLock({ $0[database.handle] }).map({ Array($0.utf8) }),
-      let pageSize = try? database.statistics(in: transaction).pageSize,
       let value = try? name.withUnsafeBytes({
         try LMDBDatabase.unnamed.get($0, in: transaction)
       })
     else { return nil }
     if known == nil { names[database.handle] = name }
-    return MappedTree(value, pageSize: pageSize, lastPage: transaction.lastPage)
+    return MappedTree(value, in: transaction)
   }
 }

@@ -133,19 +133,10 @@ extension WholeKeys {
       if let upper, end.map({ compareBytes(upper, $0) < 0 }) ?? true { bound = upper }
       while true {
         last.searches += 1
-        guard last.moveBefore(bound) == .found else { return false }
+        guard last.cursor.seek(before: bound) == .found else { return false }
         guard let hasValue = try last.readKey(body) else { return false }
         if hasValue { return true }
         bound = try parts.prefix(component + 1)
-      }
-    }
-
-    private mutating func moveBefore(_ bound: UnsafeRawBufferPointer?) -> MappedCursor.Move {
-      guard let bound else { return cursor.last() }
-      switch cursor.seek(atOrAfter: bound) {
-      case .found: return cursor.previous()
-      case .end: return cursor.last()
-      case .unclear: return .unclear
       }
     }
   }

@@ -63,8 +63,9 @@ final class WholeKeys {
             if outcome == .no { continue }
             if outcome == .unknown { return false }
           }
-          let entries = tree.tree.hasDuplicates ? tree.entries(of: node, in: leaf) : 1
-          guard let entries = Int(exactly: entries), try body(parts, entries) else { return false }
+          guard let entries = tree.entries(of: node, in: leaf), try body(parts, entries) else {
+            return false
+          }
         }
         return true
       }
@@ -124,8 +125,7 @@ final class WholeKeys {
   ) throws -> Bool {
     let (tree, component, components, filter) = (tree, components[0], parts, filter)
     let fixed = self.place
-    let hasDuplicates = tree.tree.hasDuplicates
-    if inOrderOfIDs, !hasDuplicates { return false }
+    if inOrderOfIDs, !tree.tree.hasDuplicates { return false }
     return try tree.forEachLeaf(from: lower, to: upper) { leaf, places in
       count += places.count
       for place in places {
@@ -136,8 +136,7 @@ final class WholeKeys {
           if outcome == .no { continue }
           if outcome == .unknown { return false }
         }
-        let entries = hasDuplicates ? tree.entries(of: node, in: leaf) : 1
-        guard let entries = Int(exactly: entries) else { return false }
+        guard let entries = tree.entries(of: node, in: leaf) else { return false }
         if inOrderOfIDs {
           guard let id = tree.singleEntry(of: node, in: leaf) else { return false }
           if let lastID, !lastID.precedes(id) { return false }
@@ -185,7 +184,7 @@ extension MappedTree {
       return forEachLeaf(from: prefix, to: end) { leaf, places in
         for number in places {
           guard let node = node(number, in: leaf), node.keySize >= place.upperBound,
-            let entries = Int(exactly: tree.hasDuplicates ? entries(of: node, in: leaf) : 1)
+            let entries = entries(of: node, in: leaf)
           else { return false }
           body(UnsafeRawBufferPointer(rebasing: node.key[place]), entries)
         }

@@ -133,6 +133,9 @@ struct MappedCursorTests {
           near, near + [0], [UInt8](near.dropLast()) + [255], random.bytes(1...20), [0], [255],
         ])
         var place = keys.firstIndex { !$0.lexicographicallyPrecedes(wanted) } ?? keys.count
+        let before = wanted.withUnsafeBytes { cursor.seek(before: $0) }
+        #expect(before == (place > 0 ? .found : .end))
+        if place > 0 { check(cursor, model, keys[place - 1]) }
         let move = wanted.withUnsafeBytes { cursor.seek(atOrAfter: $0) }
         guard place < keys.count else {
           #expect(move == .end)

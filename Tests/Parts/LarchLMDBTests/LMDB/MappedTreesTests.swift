@@ -1,3 +1,4 @@
+import CLMDB
 import Foundation
 import LarchTestSupport
 import Testing
@@ -161,6 +162,90 @@ struct MappedTreesTests {
         }
       }
     }
+  }
+}
+
+extension MappedTreesTests {
+  /// Changes the file below the map, as a damaged disk or another program does.
+  private func change<T>(_ path: String, at offset: UInt64, to value: T) throws {
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+    defer { try? file.close() }
+    try file.seek(toOffset: offset)
+    try file.write(contentsOf: withUnsafeBytes(of: value) { Data($0) })
+  }
+
+  private func newestHeader(_ path: String) throws -> MetaPage {
+    let pair = try #require(try MetaPage.readPair(PageFile(path: path)))
+    return [pair.first, pair.second].compactMap { $0 }.max { $0.transaction < $1.transaction }!
+  }
+
+  @Test("A damaged page number does not move the map: LMDB is asked", arguments: [false, true])
+  func movedByDamage(isKnown: Bool) throws {
+    let scratch = try ScratchDirectory()
+    let environment = try LMDBEnvironment.open(path: scratch.store, options: .quick)
+    defer { environment.close() }
+    let database = try environment.database("a")
+    let other = try environment.database("b")
+    try environment.write { transaction in
+      for number in UInt64(0)..<9_000 { try database.put(number, number, in: transaction) }
+      try other.put(1, 1, in: transaction)
+    }
+    let trees = MappedTrees(environment)
+    func find() throws -> (isMapped: Bool, value: UInt64?) {
+      try environment.read { transaction in
+        trees.begin()
+        let isMapped = trees.tree(of: database, in: transaction, isOften: true) != nil
+        let value = try withUnsafeBytes(of: UInt64(77).bigEndian) {
+          try trees.get($0, from: database, in: transaction)
+        }
+        return (isMapped, value.map { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) })
+      }
+    }
+    if isKnown { #expect(try find() == (true, 77)) }
+    // The main tree is one leaf. It says the highest number that is possible, so that its map would begin far
+    // before the real one.
+    let header = try newestHeader(scratch.store)
+    #expect(header.main.depth == 1 && header.lastPage > header.main.root)
+    try change(
+      scratch.store, at: header.main.root * UInt64(header.pageSize), to: header.lastPage)
+    let again = MappedTrees(environment)
+    for trees in [again, MappedTrees(environment)] {
+      try environment.read { transaction in
+        trees.begin()
+        #expect(trees.tree(of: database, in: transaction, isOften: true) == nil)
+        let value = try withUnsafeBytes(of: UInt64(77).bigEndian) {
+          try trees.get($0, from: database, in: transaction)
+        }
+        #expect(value.map { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) } == 77)
+      }
+    }
+  }
+
+  /// While a commit flushes its header, others read: the header is in the file, and its number is not told yet.
+  @Test("A tree stays known while the next commit flushes its header")
+  func headerAhead() throws {
+    let scratch = try ScratchDirectory()
+    let environment = try LMDBEnvironment.open(path: scratch.store, options: .quick)
+    defer { environment.close() }
+    let database = try environment.database("a")
+    try environment.write { try database.put(1, 1, in: $0) }
+    let trees = MappedTrees(environment)
+    func read() throws -> (id: UInt64, isMapped: Bool) {
+      try environment.read { transaction in
+        trees.begin()
+        return (transaction.id, trees.tree(of: database, in: transaction, isOften: false) != nil)
+      }
+    }
+    _ = try read()
+    let before = try read()
+    #expect(before.isMapped)
+    // As a commit does, up to the moment before it tells the number.
+    let header = try newestHeader(scratch.store)
+    let slot = 1 - UInt64(header.slot)
+    try change(
+      scratch.store, at: slot * UInt64(header.pageSize) + UInt64(PageLayout.transactionOffset),
+      to: header.transaction + 1)
+    for _ in 0..<3 { #expect(try read() == before) }
   }
 }
 

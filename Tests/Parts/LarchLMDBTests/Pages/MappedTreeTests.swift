@@ -275,6 +275,127 @@ struct MappedTreeTests {
     }
   }
 
+  /// Moves the bytes of a key to another number, where the search of LMDB would never put it.
+  private func setKey(_ place: Int, of leaf: PageHeader, to number: Int, in file: MappedFile) {
+    let node = PageNode(base: leaf.base + leaf.offset(place))
+    let offset = node.base + PageLayout.nodeHeaderSize - UnsafeRawPointer(file.memory.baseAddress!)
+    for (byte, value) in SampleFile.key(number).enumerated() {
+      file.memory[offset + byte] = value
+    }
+  }
+
+  @Test("So do two leaves whose keys are in the wrong order, in both directions")
+  func circleOfTwo() throws {
+    try withFile { file in
+      let trees = file.trees(named: "records")
+      let tree = try #require(trees.first { $0.count(0..<700) == SampleFile.count + 5 })
+      let root = try #require(tree.page(tree.tree.root))
+      try #require(root.flags == PageLayout.branch && root.count > 3)
+      let leaves = (0..<4).compactMap { tree.child($0, of: root) }
+      func number(_ place: Int, _ leaf: PageHeader) -> Int {
+        Int(UInt64(bigEndian: tree.node(place, in: leaf)!.key.loadUnaligned(as: UInt64.self)))
+      }
+      let whole = [UInt8](file.memory)
+      func link(_ place: Int, to leaf: PageHeader) {
+        let node = root.base + root.offset(place) - UnsafeRawPointer(file.memory.baseAddress!)
+        file.memory.storeBytes(
+          of: UInt32(truncatingIfNeeded: leaf.number), toByteOffset: node, as: UInt32.self)
+      }
+      // The third child is the first one, which begins with a key behind all of the second one.
+      let behind = number(0, leaves[3])
+      link(2, to: leaves[0])
+      setKey(0, of: leaves[0], to: behind, in: file)
+      var cursor = MappedCursor(tree)
+      var (move, steps) = (cursor.first(), 0)
+      while move == .found, steps < 10_000 {
+        steps += 1
+        move = cursor.next()
+      }
+      #expect(move == .unclear && steps < 700)
+
+      // Backwards: the first child is the third one, which ends with a key before all of the second one.
+      file.memory.copyBytes(from: whole)
+      link(0, to: leaves[2])
+      setKey(leaves[2].count - 1, of: leaves[2], to: 0, in: file)
+      let start = SampleFile.key(number(leaves[2].count - 2, leaves[2]))
+      move = start.withUnsafeBytes { cursor.seek(atOrAfter: $0) }
+      steps = 0
+      while move == .found, steps < 10_000 {
+        steps += 1
+        move = cursor.previous()
+      }
+      #expect(move == .unclear && steps < 700)
+    }
+  }
+
+  @Test("A seek never gives a key on the wrong side of the one that is sought")
+  func wrongSide() throws {
+    try withFile { file in
+      let trees = file.trees(named: "records")
+      let tree = try #require(trees.first { $0.count(0..<700) == SampleFile.count + 5 })
+      let root = try #require(tree.page(tree.tree.root))
+      let second = try #require(tree.child(1, of: root))
+      let key = try #require(tree.node(0, in: second)).key
+      let first = Int(UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)))
+      // The branch says that the second leaf begins three keys later than it does.
+      setKey(1, of: root, to: first + 3, in: file)
+      var cursor = MappedCursor(tree)
+      #expect(SampleFile.key(first + 2).withUnsafeBytes { cursor.seek(atOrAfter: $0) } == .unclear)
+      #expect(SampleFile.key(first + 2).withUnsafeBytes { cursor.seek(before: $0) } == .unclear)
+      #expect(SampleFile.key(first + 9).withUnsafeBytes { cursor.seek(atOrAfter: $0) } == .found)
+    }
+  }
+
+  @Test("A damaged number of ids is none, so that no sum overflows")
+  func damagedCount() throws {
+    try withFile { file in
+      let half = (SampleFile.count + 5) / 2
+      let trees = file.trees(named: "index")
+      let key: [UInt8] = [1]
+      func count(_ tree: MappedTree) -> Int? { key.withUnsafeBytes { tree.count(of: $0) } }
+      let tree = try #require(trees.first { count($0) == half })
+      let leaf = try #require(tree.page(tree.tree.root))
+      let node = try #require(tree.node(1, in: leaf))
+      #expect(node.flags == PageLayout.subData | PageLayout.duplicateData)
+      let start = UnsafeRawPointer(file.memory.baseAddress!)
+      for number in [UInt64.max, UInt64(Int.max), 1 << 40, 0] {
+        file.memory.storeBytes(of: number, toByteOffset: node.value + 32 - start, as: UInt64.self)
+        #expect(count(tree) == nil)
+        let all = [UInt8(0)].withUnsafeBytes { tree.count(from: $0, to: nil) }
+        #expect(all == nil)
+      }
+      // Its flags say that it is a value with pages of its own, which no id has.
+      file.memory.storeBytes(
+        of: PageLayout.bigData, toByteOffset: node.base + 4 - start, as: UInt16.self)
+      #expect(count(tree) == nil)
+    }
+  }
+
+  @Test("A search that comes to a damaged node gives no number, not a wrong one")
+  func damagedNode() throws {
+    try withFile { file in
+      let all = SampleFile.count + 5
+      let trees = file.trees(named: "records")
+      let tree = try #require(trees.first { $0.count(0..<700) == all })
+      let root = try #require(tree.page(tree.tree.root))
+      let middle = (1 + root.count) / 2
+      let place =
+        root.base + PageLayout.headerSize + 2 * middle - UnsafeRawPointer(file.memory.baseAddress!)
+      file.memory.storeBytes(of: 0, toByteOffset: place, as: UInt16.self)
+      for range in [0..<all, 5..<6, 100..<110, 300..<300, 590..<700] {
+        #expect(tree.count(range) == nil, "\(range)")
+        #expect(tree.entries(range) == nil, "\(range)")
+      }
+      let key = SampleFile.key(300)
+      var cursor = MappedCursor(tree)
+      #expect(key.withUnsafeBytes { cursor.seek(atOrAfter: $0) } == .unclear)
+      let sample = key.withUnsafeBytes { tree.someKeys(from: $0, to: nil, atMost: 9) }
+      #expect(sample == nil)
+      let isWhole = key.withUnsafeBytes { tree.forEachLeaf(from: $0, to: nil) { _, _ in true } }
+      #expect(!isWhole)
+    }
+  }
+
   @Test("A branch that is its own child ends the search")
   func cycle() throws {
     try withFile { file in
