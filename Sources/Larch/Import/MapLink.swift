@@ -150,7 +150,7 @@ final class TypedLink<A: Association>: MapLink<A.Owner> {
     }
     // The stored list stays, and those of the element follow.
     if existing == .replace, let stored, let before = try tx.find(Owner.self, stored) {
-      _ = reference.replaceAll(&record, reference.ids(of: before, as: Target.ID.self))
+      reference.copy(before, &record)
     }
     if let ids, !ids.isEmpty { _ = reference.addAll(&record, ids) }
   }

@@ -78,6 +78,49 @@ struct SnapshotLimitTests {
     #expect(!second.isOpen)
   }
 
+  @Test("All stores of a file together hold at most half of the slots")
+  func stores() throws {
+    var options = Store.Options.quick
+    options.maximumReaders = 12
+    let store = try Store.temporary(for: Note.self, options: options)
+    let other = try Store(at: store.path, for: Note.self, options: options)
+    defer { other.close() }
+    let snapshots = try (0..<6).map { try ($0 % 2 == 0 ? store : other).snapshot() }
+    for one in [store, other] {
+      let error = larchError { try one.snapshot() }
+      #expect(error?.code == .tooManySnapshots)
+      #expect(error?.message.contains("`Options.maximumReaders`") == true)
+      #expect(error?.context.detail?.hasPrefix("6 open, the oldest taken at ") == true)
+    }
+    #expect(try other.count(Note.all) == 0)
+    snapshots[0].end()
+    let last = try other.snapshot()
+    #expect(last.isOpen && store.environment.readers.activeUses == 0)
+  }
+
+  @Test("Threads that take snapshots at once get no more than are allowed")
+  func threads() throws {
+    var options = Store.Options.quick
+    options.maximumSnapshots = 1
+    let store = try Store.temporary(for: Note.self, options: options)
+    let (open, most, taken) = (Locked(0), Locked(0), Locked(0))
+    DispatchQueue.concurrentPerform(iterations: 3) { _ in
+      for _ in 0..<20_000 {
+        guard let snapshot = try? store.snapshot() else { continue }
+        let number = open.withLock { number in
+          number += 1
+          return number
+        }
+        most.withLock { $0 = max($0, number) }
+        taken.withLock { $0 += 1 }
+        open.withLock { $0 -= 1 }
+        snapshot.end()
+      }
+    }
+    #expect(most.withLock { $0 } == 1)
+    #expect(taken.withLock { $0 } > 100)
+  }
+
   @Test("A snapshot without a limit of its age stays")
   func anyAge() throws {
     var options = Store.Options()

@@ -2,17 +2,19 @@ internal import CLMDB
 
 extension LMDBEnvironment {
   /// Enlarges the map, with the write lock held and no write transaction open.
+  ///
+  /// Where it cannot, no snapshot is ended.
   func grow() throws {
+    guard let size = map.next else {
+      throw LarchError(
+        .mapFull, "The store is full: the system has no more addresses for its map."
+      ) {
+        $0.path = path
+        $0.detail = "map of \(map.bytes) bytes"
+      }
+    }
     try withoutReads { handle in
       clearStaleReaders(handle)
-      guard let size = map.next else {
-        throw LarchError(
-          .mapFull, "The store is full: the system has no more addresses for its map."
-        ) {
-          $0.path = path
-          $0.detail = "map of \(map.bytes) bytes"
-        }
-      }
       try resize(handle, to: size)
       options.log?(
         LogMessage(.notice, .mapGrown, "The map of the store has grown.") {
@@ -31,15 +33,19 @@ extension LMDBEnvironment {
     try withWriteLock { try adoptMapSizeWithWriteLock() }
   }
 
+  /// Does nothing if the file fits by now, or if there is no map any more: whoever calls this then begins again.
   func adoptMapSizeWithWriteLock() throws {
+    // Another thread may have done it, or failed in it, while this one waited for the write lock.
+    guard case .open(let handle) = readers.state else { return }
+    let needed: Int
+    do { needed = try MapSize.needed(handle) } catch { throw translated(error) }
+    if needed <= map.bytes { return }
+    guard let size = map.size(for: needed) else {
+      throw LarchError(
+        .mapFull, "Another process made the store larger than the address space of this one."
+      ) { $0.path = path }
+    }
     try withoutReads { handle in
-      let needed: Int
-      do { needed = try MapSize.needed(handle) } catch { throw translated(error) }
-      guard let size = map.size(for: needed) else {
-        throw LarchError(
-          .mapFull, "Another process made the store larger than the address space of this one."
-        ) { $0.path = path }
-      }
       try resize(handle, to: size)
       options.log?(
         LogMessage(.notice, .followed, "Another process made the file larger; the map follows.") {

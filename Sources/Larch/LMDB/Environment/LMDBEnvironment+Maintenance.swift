@@ -69,9 +69,21 @@ extension LMDBEnvironment {
     // With a log, every commit has been flushed.
     if options.isReadOnly || options.logsCommits { return }
     try withHandle { handle in
-      let code = mdb_env_sync(handle, 1)
-      guard code == MDB_SUCCESS else { throw translated(LMDBError(code, "mdb_env_sync")) }
+      do {
+        try LMDBError.check(mdb_env_sync(handle, 1), "mdb_env_sync")
+        try Self.flushDrive(handle)
+      } catch { throw translated(error) }
     }
+  }
+
+  /// Brings what LMDB has flushed to the disk. On Apple's systems, its own flush leaves that in the cache of the
+  /// drive.
+  static func flushDrive(_ handle: OpaquePointer) throws(LMDBError) {
+    #if canImport(Darwin)
+      var descriptor: Int32 = -1
+      mdb_env_get_fd(handle, &descriptor)
+      try LMDBError.check(larch_flush(descriptor), "fcntl")
+    #endif
   }
 
   /// Copies the newest snapshot to a new file, which appears under its name when it is complete. A

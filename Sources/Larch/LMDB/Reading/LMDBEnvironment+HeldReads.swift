@@ -5,19 +5,39 @@ extension LMDBEnvironment {
   /// is not in use blocks nothing: it is ended.
   func hold(
     _ reader: LMDBReader, owner: ObjectIdentifier, deadline: MonotonicTime?,
-    isObserving: Bool = false, logPlace: LogPlace? = nil
+    isObserving: Bool = false
   ) -> LMDBHeldRead {
     let held = LMDBHeldRead(
       reader, owner: owner, place: reader.place, began: .now, deadline: deadline,
       isObserving: isObserving)
-    if readers.hold(held, reader, logPlace) { LMDBRegistry.shared.finishClosing(self) }
+    if readers.hold(held, reader, nil) { LMDBRegistry.shared.finishClosing(self) }
     return held
   }
 
-  /// Refuses another held read if the owner already has the allowed number.
+  /// Refuses another snapshot if the owner already has the allowed number, before a slot is taken for it.
   func checkRoomForHeldRead(of owner: ObjectIdentifier, limit: Int) throws {
     try endOldHeldReads()
     try readers.checkRoomForHeldRead(of: owner, limit: limit)
+  }
+
+  /// The same for a snapshot of the program, of which an owner may have a limited number. If it has them
+  /// already, the read is ended.
+  func hold(
+    _ reader: LMDBReader, owner: ObjectIdentifier, deadline: MonotonicTime?, logPlace: LogPlace?,
+    limit: Int
+  ) throws -> LMDBHeldRead {
+    let held = LMDBHeldRead(
+      reader, owner: owner, place: reader.place, began: .now, deadline: deadline,
+      isObserving: false)
+    do {
+      if try readers.hold(held, reader, logPlace, limit: limit) {
+        LMDBRegistry.shared.finishClosing(self)
+      }
+    } catch {
+      endRead(reader)
+      throw error
+    }
+    return held
   }
 
   func isOpen(_ held: LMDBHeldRead) -> Bool { !isForked && readers.isOpen(held) }

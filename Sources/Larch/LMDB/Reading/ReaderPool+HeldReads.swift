@@ -5,6 +5,24 @@ extension ReaderPool {
   /// environment that is closing.
   func hold(_ held: LMDBHeldRead, _ reader: LMDBReader, _ logPlace: LogPlace?) -> Bool {
     mutex.lock()
+    return holdLocked(held, reader, logPlace)
+  }
+
+  /// The same, unless the owner already has the allowed number. The read then stays as it was.
+  func hold(
+    _ held: LMDBHeldRead, _ reader: LMDBReader, _ logPlace: LogPlace?, limit: Int
+  ) throws -> Bool {
+    mutex.lock()
+    do { try checkRoomLocked(for: held.owner, limit: limit) } catch {
+      mutex.unlock()
+      throw error
+    }
+    return holdLocked(held, reader, logPlace)
+  }
+
+  private func holdLocked(
+    _ held: LMDBHeldRead, _ reader: LMDBReader, _ logPlace: LogPlace?
+  ) -> Bool {
     reader.isHeld = true
     reader.isObserving = held.isObserving
     reader.logPlace = logPlace
@@ -18,13 +36,22 @@ extension ReaderPool {
   func checkRoomForHeldRead(of owner: ObjectIdentifier, limit: Int) throws {
     mutex.lock()
     defer { mutex.unlock() }
-    let open = held.filter { $0.owner == owner }
-    // Half of the slots are left for other reads.
-    let limit = min(limit, max(1, maxReaders / 2))
-    guard open.count >= limit else { return }
+    try checkRoomLocked(for: owner, limit: limit)
+  }
+
+  private func checkRoomLocked(for owner: ObjectIdentifier, limit: Int) throws {
+    // Those that serve observers are ended where their slots are needed.
+    let snapshots = held.filter { !$0.isObserving }
+    let own = snapshots.filter { $0.owner == owner }
+    // Half of the slots are left for other reads, whichever stores of the file have the first half.
+    let isHalfFull = snapshots.count >= max(1, maxReaders / 2)
+    guard isHalfFull || own.count >= limit else { return }
+    let open = isHalfFull ? snapshots : own
     throw LarchError(
       .tooManySnapshots,
-      "The store has the maximum number of open snapshots; end some, or raise `Options.maximumSnapshots`."
+      isHalfFull
+        ? "Open snapshots have half of the slots for readers; end some, or raise `Options.maximumReaders`."
+        : "The store has the maximum number of open snapshots; end some, or raise `Options.maximumSnapshots`."
     ) {
       $0.path = path
       $0.detail =

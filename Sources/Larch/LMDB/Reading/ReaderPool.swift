@@ -31,9 +31,10 @@ final class ReaderPool: @unchecked Sendable {
 
   /// For messages.
   let path: String
-  let maxReaders: Int
-  /// A parked reader keeps its slot, and other processes need slots too.
-  let maxParked: Int
+  /// The slots of the lock file, which the process that made it has decided. Guarded by `mutex`.
+  private(set) var maxReaders: Int
+  /// A parked reader keeps its slot, and other processes need slots too. Guarded by `mutex`.
+  @exclusivity(unchecked) private var maxParked = 1
   /// How long growth waits for open reads, and a read for a free slot.
   let waitLimit: Double
   private let generations = Atomic<Int>(0)
@@ -60,7 +61,6 @@ final class ReaderPool: @unchecked Sendable {
   init(path: String, _ options: LMDBEnvironment.Options) {
     self.path = path
     maxReaders = options.maxReaders
-    maxParked = max(1, min(64, options.maxReaders / 4))
     waitLimit = options.waitLimit
   }
 
@@ -320,14 +320,22 @@ extension ReaderPool {
   /// Starts to use a handle.
   func adopt(_ opened: OpaquePointer) {
     mutex.lock()
-    handle = opened
+    adoptLocked(opened)
     mutex.unlock()
+  }
+
+  private func adoptLocked(_ opened: OpaquePointer) {
+    handle = opened
+    var info = MDB_envinfo()
+    mdb_env_info(opened, &info)
+    maxReaders = Int(info.me_maxreaders)
+    maxParked = max(1, min(64, maxReaders / 4))
   }
 
   /// Starts to use the handle of an environment that was reopened.
   func adoptReopened(_ opened: OpaquePointer) {
     mutex.lock()
-    handle = opened
+    adoptLocked(opened)
     generations.add(1, ordering: .releasing)
     blockers.remove(.poisoned)
     changed.broadcast()

@@ -1,7 +1,5 @@
 internal import CLMDB
 
-internal import Foundation
-
 extension LMDBEnvironment {
   /// Runs a body in a write transaction and commits it; a thrown error undoes everything.
   ///
@@ -102,10 +100,16 @@ extension LMDBEnvironment {
     // If nothing was changed, LMDB writes nothing. The next commit gets the number, and may be one of another
     // process, which comes before anything here.
     guard hasChanged else { return true }
-    afterCommit(durability)
+    var failure: LMDBError?
+    // With a log in use, the record of the commit has been flushed.
+    if durability == .durable, commitLog?.isInUse != true, let handle {
+      do { try Self.flushDrive(handle) } catch { failure = error }
+    }
+    afterCommit()
     outbox.didCommit(id)
     if outbox.hasHeader, let place = outbox.header?.place { recentPlaces.note(place, after: id) }
     changes.publish(changed, transaction: id, hadLog: isObserved)
+    if let failure { throw failureAfterCommit(failure) }
     return true
   }
 
@@ -249,19 +253,10 @@ extension LMDBEnvironment {
   }
 
   /// Does what follows a commit.
-  private func afterCommit(_ durability: LMDBDurability) {
+  private func afterCommit() {
     guard let handle else { return }
     var info = MDB_envinfo()
     mdb_env_info(handle, &info)
-    #if canImport(Darwin)
-      // LMDB's own flush leaves the data in the cache of the drive there. So does that of a commit too large for the log,
-      // after which the log is not in use.
-      if durability == .durable, commitLog?.isInUse != true {
-        var descriptor: Int32 = -1
-        mdb_env_get_fd(handle, &descriptor)
-        _ = fcntl(descriptor, F_FULLFSYNC)
-      }
-    #endif
     let page = Int(info.me_last_pgno)
     runHousekeeping(afterCommit: handle, lastPage: page)
     watchReads(lastPage: page)
@@ -284,8 +279,11 @@ extension LMDBEnvironment {
         underlying: failure
       ) { $0.path = path }
     }
-    guard newest >= id else { return failure }
-    return LarchError(
+    return newest >= id ? failureAfterCommit(error) : failure
+  }
+
+  private func failureAfterCommit(_ error: LMDBError) -> LarchError {
+    LarchError(
       .ioFailure, "The commit reached the file, but the disk failed; do not repeat the write.",
       underlying: error
     ) { $0.path = path }

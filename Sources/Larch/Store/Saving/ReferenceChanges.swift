@@ -130,31 +130,27 @@ extension WriteTransaction {
 
   /// Saves a record after its association has changed a reference in it, and remembers the change.
   func saveReferences<R: Record>(_ record: R, before: R, _ reference: TypedReference<R>) throws {
-    let collection = try context.collection(of: R.self)
-    let holder = ReferenceChanges.Holder(
-      place: collection.place, id: [UInt8](try context.key(of: record.id)))
-    let mark = referenceChanges.mark
-    referenceChanges.note(
-      holder, reference, before: try reference.idBytes(of: before),
-      after: try reference.idBytes(of: record))
-    do {
-      try update(record)
-    } catch {
-      referenceChanges.rewind(to: mark)
-      throw error
-    }
+    let (old, new) = (try reference.idBytes(of: before), try reference.idBytes(of: record))
+    try update(record) { $0.note($1, reference, before: old, after: new) }
   }
 
   /// Saves a record that was read in this transaction, so that it is no older than any change of its
   /// references.
   func updateCurrent<R: Record>(_ record: R, before: R) throws {
     if referenceChanges.isEmpty { return try update(record) }
+    try update(record) { try $0.noteChanges(of: $1, from: before, to: record) }
+  }
+
+  /// Saves a record, of which changed references are noted; neither happens if the other fails.
+  private func update<R: Record>(
+    _ record: R, noting note: (inout ReferenceChanges, ReferenceChanges.Holder) throws -> Void
+  ) throws {
     let collection = try context.collection(of: R.self)
     let holder = ReferenceChanges.Holder(
       place: collection.place, id: [UInt8](try context.key(of: record.id)))
     let mark = referenceChanges.mark
-    try referenceChanges.noteChanges(of: holder, from: before, to: record)
     do {
+      try note(&referenceChanges, holder)
       try update(record)
     } catch {
       referenceChanges.rewind(to: mark)

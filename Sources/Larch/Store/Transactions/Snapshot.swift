@@ -128,9 +128,9 @@ extension Store {
       environment.endRead(reader)
       throw error
     }
-    let held = environment.hold(
+    let held = try environment.hold(
       reader, owner: owner, deadline: options.maximumSnapshotAge.map { .after($0) },
-      logPlace: version.place)
+      logPlace: version.place, limit: options.maximumSnapshots)
     let snapshot = Snapshot(self, held, context, version)
     do {
       // The store may have been closed after the read began, when it did not know of this snapshot.

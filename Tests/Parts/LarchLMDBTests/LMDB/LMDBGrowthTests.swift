@@ -51,6 +51,30 @@ struct LMDBGrowthTests {
     #expect(try environment.read { try database.statistics(in: $0).entries } == 20_001)
   }
 
+  @Test("A map that cannot grow ends no snapshot")
+  func noAddresses() throws {
+    let scratch = try ScratchDirectory()
+    let environment = try LMDBEnvironment.open(path: scratch.store, options: .small())
+    defer { environment.close() }
+    let database = try environment.database("a")
+    try environment.write { try database.put(0, 0, in: $0) }
+    let held = environment.hold(
+      try environment.beginRead(), owner: ObjectIdentifier(environment), deadline: nil)
+    // No larger number is possible.
+    environment.map.bytes = .max
+    let error = #expect(throws: LarchError.self) {
+      try environment.write { transaction in
+        for key in UInt64(0)..<1_000_000 { try database.put(key, key, in: transaction) }
+      }
+    }
+    #expect(error?.code == .mapFull)
+    // Nor does one that is large enough, as it is when another thread has followed a growth before.
+    try environment.adoptMapSize()
+    #expect(environment.isOpen(held))
+    environment.endHeldRead(held)
+    #expect(try environment.read { try database.statistics(in: $0).entries } == 1)
+  }
+
   @Test("A full map that the closure hides from Larch still makes it run again")
   func hiddenFailure() throws {
     let scratch = try ScratchDirectory()

@@ -149,6 +149,10 @@ struct LinkedTests {
       #expect(try skills() == ["c", "a", "b", "d"])
       try take(#"{"name":"Ada","skills":["b","a"]}"#, map(true), store)
       #expect(try skills() == ["b", "a"])
+      // An id that is there twice stays so.
+      try store.update(Staffer.all) { $0.skillIDs = ["b", "a", "b"] }
+      try take(#"{"name":"Ada","skills":["d"]}"#, map(false), store)
+      #expect(try skills() == ["b", "a", "b", "d"])
       try take(#"{"name":"Ada","skills":null}"#, map(true), store)
       #expect(try skills() == [])
       #expect(try store.find(Skill.self, "a")?.level == 3)
