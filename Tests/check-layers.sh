@@ -60,7 +60,7 @@ Execution/Sorting: Filters Related Rows
 LMDB/Access: Environment
 LMDB/CommitLog: Access Environment Files Outbox Writing
 LMDB/Environment: Access CommitLog Files Observing Outbox Reading Sharing Writing
-LMDB/Files: Access Environment
+LMDB/Files: Access CommitLog Environment
 LMDB/Observing: Access Environment Files Outbox Reading
 LMDB/Outbox: Access CommitLog Environment Files Reading Sharing Writing
 LMDB/Reading: Access Environment Files

@@ -35,10 +35,23 @@ struct LogCompanionTests {
   private func hasLog(_ path: String) -> Bool { access(path + "-log", F_OK) == 0 }
 
   /// The files of a store that was open when its process ended.
-  private func crashed(_ directory: CrashDirectory, _ ids: [String]) throws -> StoreImage {
+  ///
+  /// - Parameter isLarge: whether the last commit was too large for the log, which is clean then.
+  private func crashed(
+    _ directory: CrashDirectory, _ ids: [String], isLarge: Bool = false
+  ) throws -> StoreImage {
     let path = directory.path + "/crashed.larch"
     let store = try open(path)
     for id in ids { try save(id, store) }
+    if isLarge {
+      try store.write { tx throws in
+        var entry = Entry(id: "large", owner: 7, text: String(repeating: "x", count: 2 << 20))
+        try tx.save(&entry)
+      }
+      let log = try #require(try CommitLogFile.open(for: path))
+      defer { log.close() }
+      #expect(try log.header()?.state == .clean)
+    }
     let image = try StoreImage(of: path)
     store.close()
     return image
@@ -49,12 +62,14 @@ struct LogCompanionTests {
       .filter { $0.contains("-aside-") }.map { directory.path + "/" + $0 }
   }
 
-  @Test("A store that was moved without its log gets it back after a new one was made at its path")
-  func movedWithoutLog() throws {
+  @Test(
+    "A store that was moved without its log gets it back after a new one was made at its path",
+    arguments: [false, true])
+  func movedWithoutLog(isLarge: Bool) throws {
     let directory = try CrashDirectory()
     let path = directory.store
     let moved = directory.path + "/moved.larch"
-    try crashed(directory, ["kept"]).write(to: path)
+    try crashed(directory, ["kept"], isLarge: isLarge).write(to: path)
     guard rename(path, moved) == 0 else { throw Mismatch("rename: \(errno)") }
     let messages = Locked<[LogMessage]>([])
     let new = try open(path) { $0.log = { message in messages.withLock { $0.append(message) } } }
@@ -297,6 +312,23 @@ struct LogCompanionTests {
     found.close()
     #expect(try Store.destroy(at: moved))
     #expect(!hasLog(moved))
+  }
+
+  @Test("So they do with the log of another store beside one that has none")
+  func logOfAnother() throws {
+    let directory = try CrashDirectory()
+    let path = directory.store
+    try open(path, .durable).close()
+    var image = try StoreImage(of: path)
+    image.log = try crashed(directory, ["foreign"], isLarge: true).log
+    try image.write(to: path)
+    let other = try Store.temporary(for: Entry.self)
+    defer { other.close() }
+    try other.backup(to: path, replacing: true)
+    #expect(hasLog(path))
+    try image.write(to: path)
+    #expect(try Store.destroy(at: path))
+    #expect(hasLog(path))
   }
 
   @Test("A commit without free reader slots for the log is an ordinary one")

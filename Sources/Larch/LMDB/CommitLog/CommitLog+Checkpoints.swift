@@ -82,7 +82,8 @@ extension CommitLog {
       fail(error)
       throw error
     }
-    // If it only has another name, it must not be taken for one that a store needs.
+    // If it only has another name, it must not be taken for one that a store needs: no store is marked any more.
+    header.epoch = 0
     try? writeClean()
     for pin in pins { mdb_txn_reset(pin) }
     pending = nil

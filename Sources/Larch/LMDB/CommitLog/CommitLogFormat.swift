@@ -46,6 +46,11 @@ struct CommitLogHeader: Equatable {
   /// The meta page of the checkpoint, which later commits overwrite in the store.
   var meta = [UInt8](repeating: 0, count: CommitLogFormat.metaSize)
 
+  /// Whether a store may be marked, so that it is refused without this log. It also stays marked while the log is
+  /// clean: from a commit that was too large for the log until the next one that is logged, or the end. Only a log
+  /// that was not used yet, or whose store has lost its mark, has no epoch.
+  var mayBeNeeded: Bool { state != .clean || epoch > 0 }
+
   private static let metaPlace = 128
   private static let checksumPlace = CommitLogFormat.headerSize - 8
   /// A forged header must not ask for more memory than there is.

@@ -1,6 +1,18 @@
 internal import Foundation
 
 extension StoreLocation {
+  /// Whether the log beside the file at this place is that of another store, which may need it.
+  func hasForeignLog() -> Bool {
+    guard let log = try? CommitLogFile.open(for: path) else { return false }
+    defer { log.close() }
+    let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else { return false }
+    defer { Foundation.close(descriptor) }
+    guard let header = try? log.header(), header.mayBeNeeded else { return false }
+    let mark = LogMark(descriptor: descriptor, pageSize: header.pageSize)
+    return (try? mark.identity()) != header.identity
+  }
+
   /// Makes way for a log of a store that has none here. A log that some store may need is kept under another name: as when
   /// only the file of a store was moved, or only its log was left.
   ///
@@ -10,7 +22,7 @@ extension StoreLocation {
       guard let log = try CommitLogFile.open(for: path) else { return }
       defer { log.close() }
       let isInUse = !isLocked && !log.lock()
-      let isNeeded = try isInUse || log.header().map { $0.state != .clean } ?? !log.isNew()
+      let isNeeded = try isInUse || log.header().map(\.mayBeNeeded) ?? !log.isNew()
       guard isNeeded else {
         guard unlink(log.path) == 0 || errno == ENOENT else { throw LMDBError(errno, "unlink") }
         return

@@ -75,11 +75,12 @@ extension TemporaryFile {
         guard unlink(location.lockPath) == 0 || errno == ENOENT else {
           throw LMDBError(errno, "unlink")
         }
+        let hasOwnLog = old != nil && !location.hasForeignLog()
         if old != nil { BackupExclusion.pass(from: location.path, to: path) }
         guard rename(path, location.path) == 0 else { throw LMDBError(errno, "rename") }
-        // The log of the old file, if that was left behind; the new file does not have its number. Without an old file it
-        // is one that a store elsewhere may need, and the next opening moves it aside.
-        if old != nil { unlink(location.logPath) }
+        // The log of the old file, if that was left behind; the new file does not have its number. Any other one
+        // may be needed by a store elsewhere, and the next opening moves it aside.
+        if hasOwnLog { unlink(location.logPath) }
         if fsync(directory) != 0, errno != EINVAL { throw LMDBError(errno, "fsync") }
       } catch {
         if error.code == EBUSY { throw location.busy }
@@ -111,13 +112,14 @@ extension StoreLocation {
 
   /// Removes the store at this place, unless a process has it open; false if there is none. The
   /// directory is locked. The successor file is removed first: without it, the store is as it was.
-  /// The lock file and the commit log are removed last. Where no store is, a log stays: a store that was moved may need it.
+  /// The lock file and the commit log are removed last. The log of another store stays: it may have been moved, and
+  /// need it.
   func removeStore(_ directory: Int32) throws -> Bool {
     do throws(LMDBError) {
       let place = try PlaceLock(path, isExclusive: true)
       defer { withExtendedLifetime(place) {} }
       if try isInUse() { throw LMDBError(EBUSY, "fcntl") }
-      let log = place == nil ? [] : [logPath]
+      let log = place == nil || hasForeignLog() ? [] : [logPath]
       for name in [SuccessorFile.path(for: path), path, lockPath] + log {
         guard unlink(name) == 0 || errno == ENOENT else { throw LMDBError(errno, "unlink") }
       }
