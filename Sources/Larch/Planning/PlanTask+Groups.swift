@@ -5,16 +5,41 @@ extension PlanTask {
     guard let grouped = try cheapestGroups(of: fields, statistics) else {
       return try chooseRows(fields, statistics)
     }
-    // Nothing costs less than a scan of all of an index, unless the filter bounds another source.
-    if conjuncts.isEmpty { return grouped }
-    let plain = try chooseRows(fields, statistics)
     guard case .index(let scan) = grouped.source else { return grouped }
     let entries = Double(try statistics.estimate(index: scan.index, ranges: scan.ranges))
-    let work = try plain.expectedCost(statistics).work
+    let comparesKeys = try hasManyKeys(grouped, scan, entries, statistics)
+    // Unless the filter bounds another source, nothing else costs less than a scan of all of an index.
+    if conjuncts.isEmpty, !comparesKeys { return grouped }
+    let plain = try chooseRows(fields, statistics)
+    let work =
+      try comparesKeys ? keyWork(of: plain, statistics) : plain.expectedCost(statistics).work
     if work >= PlanTask.groupWork(entries) { return grouped }
     // With few keys it may still be less.
     return try work < PlanTask.groupWork(keys(of: scan, entries: entries, statistics))
       ? plain : grouped
+  }
+
+  /// Whether groups are counted key by key, and so many keys that those of another index are worth samples: they
+  /// may be fewer, though they do not begin with the fields.
+  private func hasManyKeys(
+    _ grouped: Plan, _ scan: Plan.IndexScan, _ entries: Double, _ statistics: some PlanStatistics
+  ) throws -> Bool {
+    let many = 4 * PlanTask.worthSampling
+    guard grouped.groups?.reading == .counting, entries >= many else { return false }
+    let hasRival = schema.indexes.indices.contains {
+      usable.hasBit($0) && $0 != scan.index && isAnswered(by: schema.indexes[$0])
+    }
+    return try hasRival && keys(of: scan, entries: entries, statistics) >= many
+  }
+
+  /// The cost of a plan without groups, each of whose keys may be read once.
+  private func keyWork(of plain: Plan, _ statistics: some PlanStatistics) throws -> Double {
+    let work = try plain.expectedCost(statistics).work
+    guard plain.isCovering, plain.residue.isEmpty, plain.limit == nil, plain.otherwise == nil,
+      case .index(let scan) = plain.source, scan.keyFilter.isEmpty
+    else { return work }
+    let entries = Double(try statistics.estimate(index: scan.index, ranges: scan.ranges))
+    return min(work, try PlanTask.groupWork(keys(of: scan, entries: entries, statistics)))
   }
 
   private func chooseRows(
@@ -46,6 +71,7 @@ extension PlanTask {
   func keys(
     of scan: Plan.IndexScan, entries: Double, _ statistics: some PlanStatistics
   ) throws -> Double {
+    if scan.isPoints { return min(entries, Double(scan.ranges.count)) }
     if entries < PlanTask.worthSampling || scan.mayRepeat { return entries }
     guard let sample = try statistics.sample(.index(scan), [], rows: 0), sample.keys > 0 else {
       return entries
@@ -55,8 +81,7 @@ extension PlanTask {
 
   /// Notes how many keys a candidate has that reads each key once.
   func countKeys(of candidate: inout Candidate, _ statistics: some PlanStatistics) throws {
-    guard candidate.isCovering, case .index(let scan) = candidate.source, scan.keyFilter.isEmpty,
-      !scan.isPoints
+    guard candidate.isCovering, case .index(let scan) = candidate.source, scan.keyFilter.isEmpty
     else { return }
     let keys = try keys(of: scan, entries: candidate.rows, statistics)
     candidate.keysForEntry = keys / max(candidate.rows, 1)

@@ -65,11 +65,11 @@ struct PlanRegretTests {
     (2541, [39, 56]), (2581, [43]), (2765, [10]), (2835, [43]), (3118, [41]),
   ]
 
-  /// The same of 20,000 requests for groups, sums and distinct values.
+  /// The same of 20,000 requests for groups, sums and distinct values, and the worst two of 100,000.
   private static let worstOfGroups: [(store: UInt64, queries: [Int])] = [
     (1000, [30]), (1006, [44]), (1140, [8, 51]), (1165, [15]), (1195, [35]), (1196, [40]),
     (1197, [4]), (1209, [43, 58]), (1233, [12]), (1235, [11]), (1239, [56]), (1248, [59]),
-    (1280, [8]), (1291, [44]), (1296, [9]), (1298, [7]),
+    (1280, [8]), (1291, [44]), (1296, [9]), (1298, [7]), (1659, [51]), (2060, [49]),
   ]
 
   @Test("The worst choices look at no more than they did")

@@ -76,8 +76,7 @@ extension PlanRun {
   /// - Parameter isComparing: whether a filter for values of the only field that are neither nil nor NaN is
   ///   left out.
   func wholeKeys(of places: [Int], isComparing: Bool) throws -> WholeKeys? {
-    // One key is found as fast by a cursor.
-    guard case .index(let scan) = plan.source, !scan.isPoints, plan.residue.isEmpty,
+    guard case .index(let scan) = plan.source, plan.residue.isEmpty,
       plan.after == nil, plan.offset == 0, plan.otherwise == nil, plan.groups == nil,
       isComparing || !scan.mayRepeat, places.allSatisfy(selection.indices.contains)
     else { return nil }
