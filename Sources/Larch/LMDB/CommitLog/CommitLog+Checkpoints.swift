@@ -307,6 +307,11 @@ extension CommitLog {
     do throws(LMDBError) {
       guard isAlone else { throw LMDBError(EBUSY, "flock") }
       try endUse()
+      // After commits that were too large for the log: see `LogMark.hasLeft`.
+      if state == .clean, header.epoch > 0, header.checkpoint != lastTransaction {
+        try mark.flush()
+        try writeClean()
+      }
       try mark.remove()
       file.remove()
     } catch {

@@ -85,6 +85,12 @@ struct LogMark {
     return got == 8 ? word : 0
   }
 
+  /// Whether a log is that of this store, which has lost its mark since: a close was cut before it removed the log.
+  func hasLeft(_ header: CommitLogHeader) throws(LMDBError) -> Bool {
+    guard header.state == .clean, try identity() == 0 else { return false }
+    return try newestTransaction() == header.checkpoint
+  }
+
   /// Whether one of the meta pages is marked.
   func isSet() throws(LMDBError) -> Bool {
     for slot in 0..<2 {

@@ -61,6 +61,7 @@ struct LogSettling {
         throw LogMark.missing(
           path, header == nil ? "the log has no header" : "the log is that of another store")
       }
+      if let header, try mark.hasLeft(header) { return try remove(log) }
       try setAside(log)
       return
     }
@@ -78,15 +79,19 @@ struct LogSettling {
           .busy,
           "The disk failed under the process that wrote the store; close it in every other process, so that it can be recovered."
         ) { $0.path = path }
-      } else {
-        // Others have read the store ever since, so no power failure came in between: the system has
-        // all that was written, and only the disk has not.
-        try mark.flush()
       }
+      // Otherwise others have read the store ever since, so no power failure came in between: the system has
+      // all that was written, and only the disk has not.
+    }
+    // With the last commit as its checkpoint: see `LogMark.hasLeft`.
+    let last = try mark.newestTransaction()
+    if header.state != .clean || header.checkpoint != last {
+      try mark.flush()
       var clean = header
       // A forged header may have any number.
       clean.number &+= 1
       clean.state = .clean
+      clean.checkpoint = last
       try log.write(clean)
     }
     try mark.remove()

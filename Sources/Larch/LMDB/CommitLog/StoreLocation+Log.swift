@@ -10,6 +10,7 @@ extension StoreLocation {
     defer { Foundation.close(descriptor) }
     guard let header = try? log.header(), header.mayBeNeeded else { return false }
     let mark = LogMark(descriptor: descriptor, pageSize: header.pageSize)
+    if (try? mark.hasLeft(header)) == true { return false }
     return (try? mark.identity()) != header.identity
   }
 
