@@ -85,8 +85,8 @@ extension LMDBReader {
 }
 
 extension LMDBTransaction {
-  /// Whether a read certainly has the state of its number. Later that can be told only while no more than one commit
-  /// has followed.
+  /// Whether a read certainly has the state of its number. After its beginning this is known only while no more than
+  /// one commit has followed.
   ///
   /// LMDB notes the number of the newest commit, and then copies the roots from the header of that
   /// commit. There are two headers, which take turns. If this thread is stopped in between and two
