@@ -1,9 +1,8 @@
 /// Goes from key to key in the leaves of a tree in LMDB's map, as a cursor of LMDB does; a step costs about
 /// a fifth.
 ///
-/// Whatever bytes a damaged file has there, nothing is read outside of its pages, and the steps in one
-/// direction end: the first key of each further leaf must be behind the last one of the leaf before it, and
-/// before the last one of its own.
+/// Whatever bytes a damaged file has there, nothing is read outside of its pages, and a walk in one direction
+/// ends. Each leaf must begin after the end of the leaf before it, and its first key must come before its last.
 package struct MappedCursor {
   /// The result of a move.
   package enum Move {
