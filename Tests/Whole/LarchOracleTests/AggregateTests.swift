@@ -228,6 +228,10 @@ private struct Figures<K: OracleIndexes> {
     #expect(try tx.min(\.day, of: query) == expected.map(\.day).min(), "\(text)")
     #expect(try tx.max(\.day, of: query) == expected.map(\.day).max(), "\(text)")
     #expect(try tx.max(\.grade, of: query) == expected.map(\.grade).max(), "\(text)")
+    #expect(try tx.min(\.medal, of: query) == expected.map(\.medal).min(), "\(text)")
+    #expect(try tx.max(\.medal, of: query) == expected.map(\.medal).max(), "\(text)")
+    #expect(try tx.min(\.prize, of: query) == expected.compactMap(\.prize).min(), "\(text)")
+    #expect(try tx.max(\.prize, of: query) == expected.compactMap(\.prize).max(), "\(text)")
     #expect(
       try tx.max(\.version, of: query)
         == least(expected.map(\.version)) { ordered($1.number, $0.number) }, "\(text)")
@@ -291,6 +295,8 @@ private struct Figures<K: OracleIndexes> {
     try check(\.real, nanLast)
     try check(\.flag) { ordered($0 ? 1 : 0, $1 ? 1 : 0) }
     try check(\.grade) { ordered($0, $1) }
+    try check(\.medal, ordered)
+    try check(\.prize) { nilFirst($0, $1, ordered) }
     try check(\.version) { ordered($0.number, $1.number) }
     try check(\.day, ordered)
     try check(\.length, ordered)

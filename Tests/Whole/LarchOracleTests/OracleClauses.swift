@@ -42,7 +42,9 @@ extension OracleThing {
         real.bitPattern, maybeReal?.bitPattern ?? 0,
         day.timeIntervalSinceReferenceDate.bitPattern,
       ],
-      texts: ([text, note ?? ""] + tags).map { Array($0.utf8) },
+      texts: ([text, note ?? "", medal.rawValue, prize?.rawValue ?? ""] + tags).map {
+        Array($0.utf8)
+      },
       marks: marks, places: [place, extra ?? place], blob: blob, key: key, grade: grade,
       version: version)
   }

@@ -276,7 +276,8 @@ struct OracleFilter<K: OracleIndexes> {
     let version = OracleVersion(major: random.below(3), minor: random.below(3))
     let id = RecordID<Thing>(Int64(random.below(60)))
     let length = random.below(5)
-    return switch random.below(12) {
+    let medal = random.pick(OracleMedal.allCases)
+    return switch random.below(15) {
     case 0: Self("day == \(day)", { $0.day == day }) { $0.day == day }
     case 1: Self("day < \(day)", { $0.day < day }) { $0.day < day }
     case 2: Self("blob == \(blob)", { $0.blob == blob }) { $0.blob == blob }
@@ -288,6 +289,10 @@ struct OracleFilter<K: OracleIndexes> {
     case 8: Self("id > \(id)", { $0.id > id }) { $0.id > id }
     case 9: Self("id <= \(id)", { $0.id <= id }) { $0.id <= id }
     case 10: Self("length == \(length)", { $0.length == length }) { $0.length == length }
+    case 11: Self("medal == \(medal)", { $0.medal == medal }) { $0.medal == medal }
+    case 12: Self("medal < \(medal)", { $0.medal < medal }) { $0.medal < medal }
+    case 13:
+      Self("prize >= \(medal)", { $0.prize >= medal }) { $0.prize.map { $0 >= medal } ?? false }
     default: Self("text.count < \(length)", { $0.text.count < length }) { $0.text.count < length }
     }
   }

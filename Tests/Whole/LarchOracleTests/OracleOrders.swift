@@ -38,7 +38,7 @@ struct OracleOrder<K: OracleIndexes> {
 
   private mutating func add(_ random: inout SeededGenerator, isFirst: Bool) {
     let direction: SortDirection = random.chance(1, in: 2) ? .ascending : .descending
-    switch random.below(13) {
+    switch random.below(15) {
     case 0: add(\.number, direction, isFirst) { ordered($0.number, $1.number) }
     case 1: add(\.maybe, direction, isFirst) { nilFirst($0.maybe, $1.maybe, ordered) }
     case 2: add(\.small, direction, isFirst) { ordered($0.small, $1.small) }
@@ -50,6 +50,8 @@ struct OracleOrder<K: OracleIndexes> {
     case 9: add(\.day, direction, isFirst) { ordered($0.day, $1.day) }
     case 10: add(\.place.city, direction, isFirst) { compareText($0.place.city, $1.place.city) }
     case 11: add(\.grade, direction, isFirst) { compareText($0.grade.rawValue, $1.grade.rawValue) }
+    case 12: add(\.medal, direction, isFirst) { ordered($0.medal, $1.medal) }
+    case 13: add(\.prize, direction, isFirst) { nilFirst($0.prize, $1.prize, ordered) }
     default:
       let before = apply
       apply = {

@@ -14,6 +14,15 @@ enum OracleGrade: String, Codable, CaseIterable, IndexKey, Comparable {
   static func < (a: Self, b: Self) -> Bool { compareText(a.rawValue, b.rawValue) < 0 }
 }
 
+/// The order of its cases is not that of its raw values.
+enum OracleMedal: String, Codable, CaseIterable, IndexKey, Comparable {
+  case bronze, silver, gold
+
+  private var place: Int { self == .bronze ? 0 : self == .silver ? 1 : 2 }
+
+  static func < (a: Self, b: Self) -> Bool { a.place < b.place }
+}
+
 /// A key type of the user's, in two parts.
 struct OracleVersion: Codable, Hashable, Sendable, IndexKey {
   var major: Int
@@ -47,6 +56,8 @@ struct OracleThing<Indexes: OracleIndexes>: Record {
   var key: UUID
   var grade: OracleGrade
   var version: OracleVersion
+  var medal = OracleMedal.bronze
+  var prize: OracleMedal?
 
   /// A property that is not stored.
   var length: Int { text.count }
@@ -83,6 +94,8 @@ enum SingleIndexes: OracleIndexes {
       Index(\.key)
       Index(\.grade, name: "grade")
       Index(\.version, name: "version")
+      Index(\.medal, name: "medal")
+      Index(\.prize, name: "prize")
       Index(\.length, name: "length")
       Index(\.text, options: .caseInsensitive, name: "text.folded")
       Index(\.number, name: "positive", where: { $0.number > 0 })
@@ -109,6 +122,8 @@ enum SecondIndexes: OracleIndexes {
       Index(\.maybe, \.day)
       Index(\.note, \.blob)
       Index(\.flag, \.key)
+      Index(\.flag, \.medal)
+      Index(\.number, \.prize)
       Index(\.flag, \.number, \.text)
       Index(\.text, \.number, \.real)
     }
@@ -168,7 +183,7 @@ extension SeededGenerator {
 
   mutating func thing<K>(_: K.Type) -> OracleThing<K> {
     typealias V = OracleValues
-    return OracleThing(
+    var thing = OracleThing<K>(
       number: pick(V.numbers), maybe: optional(pick(V.numbers)), small: pick(V.smalls),
       real: pick(V.reals), maybeReal: optional(pick(V.reals)), text: pick(V.texts),
       note: optional(pick(V.texts)), flag: chance(1, in: 2),
@@ -178,5 +193,8 @@ extension SeededGenerator {
       extra: optional(OraclePlace(city: pick(V.cities), zip: optional(pick(V.numbers)))),
       day: pick(V.days), blob: pick(V.blobs), key: pick(V.keys), grade: pick(OracleGrade.allCases),
       version: OracleVersion(major: pick([0, 1, 2]), minor: pick([0, 1, 2])))
+    thing.medal = pick(OracleMedal.allCases)
+    thing.prize = optional(pick(OracleMedal.allCases))
+    return thing
   }
 }

@@ -6,6 +6,8 @@ package enum FieldIdentity: Hashable, @unchecked Sendable {
   case stored([String])
   /// A value of the decoded record only. Key paths are immutable; only their equality is used.
   case computed(AnyKeyPath)
+  /// The place of the value of a field in its own order, where its keys have another one.
+  indirect case place(of: FieldIdentity)
 
   init(_ keyPath: AnyKeyPath, _ resolution: FieldNaming.Resolution) {
     switch resolution {

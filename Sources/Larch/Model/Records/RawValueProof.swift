@@ -118,68 +118,6 @@ extension SingleValue {
   }
 }
 
-/// Finds out whether the cases of an enum have the order of their keys.
-///
-/// An ``IndexKey`` promises that. But an enum with a raw value gets its key automatically, and
-/// often has a `<` in the order of its cases.
-enum KeyOrderProof {
-  private static let known = Locked<[ObjectIdentifier: Bool]>([:])
-
-  /// False if two cases of the enum, or of the enum in the optional, contradict it.
-  static func holds(for type: Any.Type) -> Bool {
-    guard let type = Reflection.unwrapped(type) as? any (IndexKey & Comparable).Type,
-      Reflection.Kind(of: type) == .enumeration
-    else { return true }
-    let id = ObjectIdentifier(type)
-    if let known = known.withLock({ $0[id] }) { return known }
-    let isInOrder = compare(type)
-    known.withLock { $0[id] = isInOrder }
-    return isInOrder
-  }
-
-  /// Whether two cases of an enum without payloads are equal exactly if their keys are. False if that
-  /// is not known: the `==` of another type may be its own.
-  static func provesEquality(of type: Any.Type) -> Bool {
-    guard let type = type as? any (IndexKey & Equatable).Type,
-      Reflection.Kind(of: type) == .enumeration
-    else { return false }
-    let id = ObjectIdentifier(type)
-    if let known = equal.withLock({ $0[id] }) { return known }
-    let isProved = compareEquality(type)
-    equal.withLock { $0[id] = isProved }
-    return isProved
-  }
-
-  private static let equal = Locked<[ObjectIdentifier: Bool]>([:])
-
-  private static func compareEquality<Key: IndexKey & Equatable>(_ type: Key.Type) -> Bool {
-    guard Reflection.isTrusted, let count = Reflection.caseCount(of: type) else { return false }
-    let cases = (0..<count).compactMap {
-      Reflection.value(of: type, byte: UInt8(truncatingIfNeeded: $0))
-    }
-    let keys = cases.map { [coding = Key.keyCoding] in coding.values(of: $0) }
-    return cases.count == count
-      && cases.indices.allSatisfy { a in
-        cases.indices.allSatisfy { b in
-          (cases[a] == cases[b]) == KeyValue.areEqual(keys[a], keys[b])
-        }
-      }
-  }
-
-  private static func compare<Key: IndexKey & Comparable>(_ type: Key.Type) -> Bool {
-    guard Reflection.isTrusted, let count = Reflection.caseCount(of: type) else { return true }
-    let cases = (0..<count).compactMap {
-      Reflection.value(of: type, byte: UInt8(truncatingIfNeeded: $0))
-    }
-    let keys = cases.map { [coding = Key.keyCoding] in coding.values(of: $0) }
-    return cases.indices.allSatisfy { a in
-      cases.indices.allSatisfy { b in
-        (cases[a] < cases[b]) == (KeyValue.compare(keys[a], keys[b]) < 0)
-      }
-    }
-  }
-}
-
 extension IndexableField {
   /// Whether keys can be made from the stored field: it has a standard type, or an enum that is
   /// proved to be stored as its raw value.

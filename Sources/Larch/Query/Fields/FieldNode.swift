@@ -16,6 +16,9 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
   let key: FieldKey<Root, Value>?
   /// The same if the values have the order of their keys: an enum may have its own `<`.
   let orderedKey: FieldKey<Root, Value>?
+  /// The field that an order by this one sorts by, if an enum has its own `<`; of the related record, if
+  /// this is a field of one.
+  let ownOrder: FieldReference?
   /// `FieldKey<Root, Value.Element>`: the field as a key of each of its elements; nil if it has no
   /// elements, or if their type is not an `IndexKey`.
   private let anyElementKey: AnyObject?
@@ -35,7 +38,9 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     related = nil
     error = nil
     key = keyType(Value.self).map { FieldKey($0, name: name, identity: identity, read: read) }
-    orderedKey = KeyOrderProof.holds(for: Value.self) ? key : nil
+    let ownOrder = key == nil ? nil : OwnOrder<Value>()
+    self.ownOrder = ownOrder?.field(of: name, identity, read)
+    orderedKey = ownOrder == nil ? key : nil
     anyElementKey = (Value.self as? any ElementSequence.Type).flatMap {
       Self.elementKey($0, name: name, identity: identity, read: read)
     }
@@ -46,9 +51,10 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
   /// - Parameters:
   ///   - field: the same field in that record, if it can be tested by its key.
   ///   - elementField: the same for its elements.
+  ///   - ownOrder: the field that an order by it sorts by, if an enum has its own `<`.
   init(
     related: RelatedReading<Value>, name: String, identity: FieldIdentity, field: FieldReference?,
-    elementField: FieldReference?
+    elementField: FieldReference?, ownOrder: FieldReference? = nil
   ) {
     keyPath = nil
     self.name = name
@@ -60,6 +66,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     key = field.flatMap { field in
       keyType(Value.self).map { FieldKey($0, field, related.wrap) }
     }
+    self.ownOrder = ownOrder
     orderedKey = KeyOrderProof.holds(for: Value.self) ? key : nil
     anyElementKey = elementField.flatMap { field in
       (Value.self as? any ElementSequence.Type).flatMap {
@@ -77,6 +84,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     read = { _ in 0 }
     self.key = key
     orderedKey = key
+    ownOrder = nil
     anyElementKey = nil
     related = nil
     error = nil
@@ -90,6 +98,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     self.read = read
     key = nil
     orderedKey = nil
+    ownOrder = nil
     anyElementKey = nil
     related = nil
     self.error = error

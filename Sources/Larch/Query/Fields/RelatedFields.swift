@@ -63,13 +63,14 @@ extension FieldReference {
       route.append(related)
       filter = related.filter
     }
-    let name = (reading?.path ?? []) + [node.name]
+    let name = (reading?.path ?? []) + [node.ownOrder?.name ?? node.name]
+    let identity = node.ownOrder?.identity ?? node.identity
     self.init(
-      form: type.fieldCoding.form, isMultiple: false, isStandard: false,
-      name: name.joined(separator: "."),
+      form: node.ownOrder.map { .optional($0.form.unwrapped) } ?? type.fieldCoding.form,
+      isMultiple: false, isStandard: false, name: name.joined(separator: "."),
       identity: .computed(
-        \RelatedChains.[RelatedChain(path: reading?.path ?? [], identity: node.identity)]),
-      related: node.key.map { RelatedValue(route: route, field: $0.field) },
+        \RelatedChains.[RelatedChain(path: reading?.path ?? [], identity: identity)]),
+      related: node.key.map { RelatedValue(route: route, field: node.ownOrder ?? $0.field) },
       error: node.key == nil ? FieldReference.unreadable(name.joined(separator: ".")) : nil)
   }
 

@@ -79,9 +79,14 @@ extension OrderTerm {
     _ form: CheckedTextForm = .exact
   ) {
     self.init(
-      field: TypedField.of(field), descends: direction == .descending, textForm: form.form,
-      error: form.error)
+      field: FieldNode.of(field).orderField, descends: direction == .descending,
+      textForm: form.form, error: form.error)
   }
+}
+
+extension FieldNode where Value: IndexKey {
+  /// The field by which an order sorts: the same object each time.
+  var orderField: FieldReference { ownOrder ?? indexKey().field }
 }
 
 extension TypedField where R: Record {

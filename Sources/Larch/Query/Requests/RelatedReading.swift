@@ -124,11 +124,11 @@ extension FieldNode {
       let read = node.read
       return FieldNode<Root, Wrapped?>(
         related: reading { read($0) }, name: node.name, identity: node.identity,
-        field: node.key?.field, elementField: node.elementField)
+        field: node.key?.field, elementField: node.elementField, ownOrder: node.ownOrder)
     case .optional(let node):
       return FieldNode<Root, Wrapped?>(
         related: reading(node.read), name: node.name, identity: node.identity,
-        field: node.key?.field, elementField: node.elementField)
+        field: node.key?.field, elementField: node.elementField, ownOrder: node.ownOrder)
     }
   }
 }

@@ -11,6 +11,8 @@ public struct Sectioned<R: Record, Value: IndexKey & Sendable>: Sendable {
   /// Sorted by the field first.
   let query: Query<R>
   let field: any KeyPath<R, Value> & Sendable
+  /// How the values of sections are compared.
+  let order = ValueOrder<Value>()
 }
 
 /// The records of a request that have the same value of a field: a collection of them.

@@ -4,7 +4,11 @@
 /// those would be looked up in the runtime for each record.
 class AnyAggregateColumn {
   /// One value of a group, if the aggregate is nothing but that.
-  enum Extreme { case least, greatest }
+  enum Extreme {
+    case least, greatest
+    /// One of these, but keys do not have the order of the values.
+    case byOwnOrder
+  }
 
   /// Nil if the aggregate needs all values.
   var extreme: Extreme? { nil }
@@ -104,14 +108,17 @@ final class TotalColumn<R: Record, Field: SummableKey, Value>: AggregateColumn<V
 final class ExtremeColumn<R: Record, Field: IndexKey, Value>: AggregateColumn<Value?> {
   private let keyPath: any KeyPath<R, Field> & Sendable
   private let coding = Field.keyCoding
+  private let order = ValueOrder<Field>()
   private let descends: Bool
   private let result: (Field) -> Value?
-  /// The best value of each group so far, and in the form of keys.
+  /// The best value of each group so far, and what it is compared by.
   @exclusivity(unchecked) private var values: [Field?] = []
   @exclusivity(unchecked) private var keys: [[KeyValue]] = []
   /// The same while keys are read: their bytes, which have the order of the values.
   @exclusivity(unchecked) private var bytes: [[UInt8]] = []
   @exclusivity(unchecked) private var primitive: KeyForm.Primitive?
+  /// Whether a key did not have its value.
+  @exclusivity(unchecked) private var isUnread = false
 
   init(
     _ keyPath: any KeyPath<R, Field> & Sendable, descends: Bool,
@@ -127,7 +134,7 @@ final class ExtremeColumn<R: Record, Field: IndexKey, Value>: AggregateColumn<Va
     record.assumingMemoryBound(to: R.self).pointee[keyPath: keyPath]
   }
 
-  override var extreme: Extreme? { descends ? .greatest : .least }
+  override var extreme: Extreme? { order.isOwn ? .byOwnOrder : descends ? .greatest : .least }
 
   override func begin() {
     values.append(nil)
@@ -144,13 +151,20 @@ final class ExtremeColumn<R: Record, Field: IndexKey, Value>: AggregateColumn<Va
     } else {
       key = coding.values(of: try field(of: record())).map(\.ofKey)
     }
+    try add(key, to: group) { try coding.read(key) ?? field(of: record()) }
+  }
+
+  private func add(
+    _ key: [KeyValue], to group: Int, _ value: () throws -> Field
+  ) rethrows {
     guard FieldTest.within(lower: nil, upper: nil).matches(key) else { return }
+    let place = try order.values(key, of: value)
     if values[group] != nil {
-      let order = KeyValue.compare(key, keys[group])
-      guard descends ? order > 0 : order < 0 else { return }
+      let comparison = KeyValue.compare(place, keys[group])
+      guard descends ? comparison > 0 : comparison < 0 else { return }
     }
-    keys[group] = key
-    values[group] = try coding.read(key) ?? field(of: record())
+    keys[group] = place
+    values[group] = try value()
   }
 
   override func add(
@@ -161,6 +175,11 @@ final class ExtremeColumn<R: Record, Field: IndexKey, Value>: AggregateColumn<Va
       ComparableNumber.of(primitive, key: key) == ComparableNumber.nan
     {
       return
+    }
+    if order.isOwn {
+      let key = [KeyValue(primitive, key: key)]
+      guard let value = coding.read(key) else { return isUnread = true }
+      return add(key, to: group) { value }
     }
     self.primitive = primitive
     if keys[group].isEmpty {
@@ -173,7 +192,7 @@ final class ExtremeColumn<R: Record, Field: IndexKey, Value>: AggregateColumn<Va
   }
 
   override func endOfKeys() -> Bool {
-    guard let primitive else { return true }
+    guard let primitive else { return !isUnread }
     for group in keys.indices where !keys[group].isEmpty {
       let key = bytes[group].withUnsafeBytes { KeyValue(primitive, key: $0) }
       guard let value = coding.read([key]) else { return false }

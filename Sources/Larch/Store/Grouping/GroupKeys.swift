@@ -62,6 +62,7 @@ final class GroupKeys {
         case nil: primitive.isWholeNumber ? .sum : .other
         case .least: primitive.isNumber ? .least : .other
         case .greatest: primitive.isNumber ? .greatest : .other
+        case .byOwnOrder: .other
         }
       (slots + place).initialize(
         to: Slot(
@@ -174,7 +175,8 @@ extension GroupTable {
   func addKeys(_ keys: WholeKeys, _ places: [Int?]) throws -> Bool {
     let width = (keys.components[0..<fields.count].max() ?? 0) + 1
     let areExtremes = zip(aggregates, places).allSatisfy { aggregate, place in
-      aggregate.extreme != nil && place.map { keys.components[$0] == width } ?? false
+      (aggregate.extreme == .least || aggregate.extreme == .greatest)
+        && place.map { keys.components[$0] == width } ?? false
     }
     let groups = GroupKeys(self, keys, places)
     let isWhole =

@@ -6,6 +6,9 @@ class AnyGroupColumn {
 
   fileprivate init(_ reference: FieldReference) { self.reference = reference }
 
+  /// Negative, zero or positive as the values of a group come before, with or after those of another.
+  fileprivate func order(_ a: Int, _ b: Int) -> Int { KeyValue.compare(keys[a], keys[b]) }
+
   /// The values of a record in the form of keys.
   fileprivate func key(of record: UnsafeRawPointer) -> [KeyValue] { [] }
 
@@ -22,6 +25,7 @@ class AnyGroupColumn {
 final class GroupColumn<R: Record, Value: IndexKey & Sendable>: AnyGroupColumn {
   private let keyPath: any KeyPath<R, Value> & Sendable
   private let coding = Value.keyCoding
+  private let order = OwnOrder<Value>()
   @exclusivity(unchecked) private(set) var values: [Value] = []
 
   init(_ field: GroupField<R, Value>) {
@@ -32,6 +36,11 @@ final class GroupColumn<R: Record, Value: IndexKey & Sendable>: AnyGroupColumn {
   private func field(of record: UnsafeRawPointer) -> Value {
     // The rows of a request are of its record type.
     record.assumingMemoryBound(to: R.self).pointee[keyPath: keyPath]
+  }
+
+  override fileprivate func order(_ a: Int, _ b: Int) -> Int {
+    guard let order else { return super.order(a, b) }
+    return KeyValue.compare([order.place(values[a])], [order.place(values[b])])
   }
 
   override fileprivate func key(of record: UnsafeRawPointer) -> [KeyValue] {
@@ -76,7 +85,7 @@ final class GroupTable {
 
   private func precedes(_ a: Int, _ b: Int) -> Bool {
     for field in fields {
-      let order = KeyValue.compare(field.keys[a], field.keys[b])
+      let order = field.order(a, b)
       if order != 0 { return order < 0 }
     }
     return false

@@ -67,7 +67,7 @@ extension RecordReading {
         description.filter, .field(FieldFilter(reference, .within(lower: nil, upper: nil))),
       ])
       description.order = [
-        OrderTerm(field: reference, descends: descends)
+        OrderTerm(field: FieldNode.of(keyPath).orderField, descends: descends)
       ]
       description.idsDescend = false
       description.limit = 1
@@ -80,6 +80,7 @@ extension RecordReading {
       ) {
         run, access in
         let coding = Value.keyCoding
+        let order = ValueOrder<Value>()
         var best: [KeyValue]?
         var result: Value?
         while let row = try run.next() {
@@ -88,12 +89,16 @@ extension RecordReading {
             try run.values(of: 0)
             ?? record.map { coding.values(of: $0[keyPath: keyPath]) } ?? []
           guard FieldTest.within(lower: nil, upper: nil).matches(values) else { continue }
-          if let best {
-            let order = KeyValue.compare(values, best)
-            guard descends ? order > 0 : order < 0 else { continue }
+          func value() throws -> Value {
+            try coding.read(values) ?? access.decode(row, of: run)[keyPath: keyPath]
           }
-          best = values
-          result = try coding.read(values) ?? access.decode(row, of: run)[keyPath: keyPath]
+          let place = try order.values(values, of: value)
+          if let best {
+            let comparison = KeyValue.compare(place, best)
+            guard descends ? comparison > 0 : comparison < 0 else { continue }
+          }
+          best = place
+          result = try value()
         }
         return result
       }

@@ -28,9 +28,16 @@ extension RecordReading {
           try groups(by: keyPath, reference, of: run, access)
         }
       }
-      return tx.mayKeepAggregates
+      let counts =
+        tx.mayKeepAggregates
         ? try tx.kept(query.details, reference, GroupsAggregate<R, Value>.init, read: read)
         : try read(isAll: true)
+      guard FieldNode.of(keyPath).ownOrder != nil, let order = OwnOrder<Value>() else {
+        return counts
+      }
+      return counts.sorted {
+        KeyValue.compare([order.place($0.value)], [order.place($1.value)]) < 0
+      }
     }
   }
 

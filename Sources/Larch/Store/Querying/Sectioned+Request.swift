@@ -72,7 +72,7 @@ extension Sectioned {
   /// by that, if any.
   func add(_ record: R, to section: inout RecordSection<R, Value>?) -> RecordSection<R, Value>? {
     let value = record[keyPath: field]
-    let key = Value.values(of: value).map(\.ofKey)
+    let key = order.values(Value.values(of: value).map(\.ofKey)) { value }
     if let last = section?.key, KeyValue.compare(last, key) == 0 {
       section?.records.append(record)
       return nil
