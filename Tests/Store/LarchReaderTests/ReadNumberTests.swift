@@ -62,6 +62,42 @@ struct ReadNumberTests {
     #expect(reader.hasItsNumber)
     #expect(reader.transaction.id == first + 2)
   }
+
+  /// Each new read asked LMDB again, without an end.
+  @Test(
+    "A read of a file that another program wrote over is an error", .timeLimit(.minutes(1)))
+  func foreignHeaders() throws {
+    try withScratchPath { path throws in
+      let store = try Store(at: path, for: Note.self)
+      defer { store.close() }
+      for number in 0..<4 { try store.add(number..<number + 1) }
+      let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+      defer { try? file.close() }
+      let pageSize = try #require(try LogMark.pageSize(file.fileDescriptor))
+      let places = [0, 1].map { UInt64($0 * pageSize + PageLayout.transactionOffset) }
+      func numbers() throws -> [Data] {
+        try places.map { place in
+          try file.seek(toOffset: place)
+          return try #require(try file.read(upToCount: 8))
+        }
+      }
+      func write(_ numbers: [Data]) throws {
+        for (place, number) in zip(places, numbers) {
+          try file.seek(toOffset: place)
+          try file.write(contentsOf: number)
+        }
+      }
+      let right = try numbers()
+      for wrong: UInt64 in [1, 1_000_000] {
+        // The headers of an older file, or of one with more commits.
+        try write([0, 1].map { slot in withUnsafeBytes(of: wrong + slot) { Data($0) } })
+        #expect(caught { _ = try store.count(Note.all) }?.code == .corrupted)
+        #expect(caught { _ = try store.fetch(Note.all) }?.code == .corrupted)
+        try write(right)
+        #expect(try store.count(Note.all) == 4)
+      }
+    }
+  }
 }
 
 /// What the threads share.

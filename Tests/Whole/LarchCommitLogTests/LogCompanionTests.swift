@@ -314,13 +314,18 @@ struct LogCompanionTests {
     #expect(!hasLog(moved))
   }
 
-  @Test("So they do with the log of another store beside one that has none")
-  func logOfAnother() throws {
+  @Test(
+    "So they do with the log of another store beside one that has none, though it is damaged",
+    arguments: [false, true])
+  func logOfAnother(isDamaged: Bool) throws {
     let directory = try CrashDirectory()
     let path = directory.store
     try open(path, .durable).close()
     var image = try StoreImage(of: path)
     image.log = try crashed(directory, ["foreign"], isLarge: true).log
+    if isDamaged {
+      for place in 0..<CommitLogFormat.firstHalf { image.log?[place] ^= 0x55 }
+    }
     try image.write(to: path)
     let other = try Store.temporary(for: Entry.self)
     defer { other.close() }
@@ -329,6 +334,22 @@ struct LogCompanionTests {
     try image.write(to: path)
     #expect(try Store.destroy(at: path))
     #expect(hasLog(path))
+  }
+
+  @Test("A log that cannot be opened is an error, and nothing is removed")
+  func unreadableLog() throws {
+    let directory = try CrashDirectory()
+    let path = directory.store
+    try open(path, .durable).close()
+    let image = try StoreImage(of: path)
+    guard symlink("elsewhere", path + "-log") == 0 else { throw Mismatch("symlink: \(errno)") }
+    let other = try Store.temporary(for: Entry.self)
+    defer { other.close() }
+    #expect(caught { try other.backup(to: path, replacing: true) } != nil)
+    #expect(caught { _ = try Store.destroy(at: path) } != nil)
+    #expect(try StoreImage(of: path).data == image.data)
+    unlink(path + "-log")
+    #expect(try Store.destroy(at: path))
   }
 
   @Test("A commit without free reader slots for the log is an ordinary one")

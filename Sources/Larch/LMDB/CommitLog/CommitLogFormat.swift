@@ -48,7 +48,8 @@ struct CommitLogHeader: Equatable {
 
   /// Whether a store may be marked, so that it is refused without this log. It also stays marked while the log is
   /// clean: from a commit that was too large for the log until the next one that is logged, or the end. Only a log
-  /// that was not used yet, or whose store has lost its mark, has no epoch.
+  /// that was not used yet, or whose store has lost its mark, has no epoch; for the time of one flush, between the
+  /// mark of the first use and its header, a marked store has such a log.
   var mayBeNeeded: Bool { state != .clean || epoch > 0 }
 
   private static let metaPlace = 128

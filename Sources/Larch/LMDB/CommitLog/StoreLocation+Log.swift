@@ -1,17 +1,23 @@
 internal import Foundation
 
 extension StoreLocation {
-  /// Whether the log beside the file at this place is that of another store, which may need it.
-  func hasForeignLog() -> Bool {
-    guard let log = try? CommitLogFile.open(for: path) else { return false }
+  /// Whether the log beside the file at this place is that of another store, which may need it. A log that cannot be
+  /// read is an error, since it must not be removed.
+  func hasForeignLog() throws(LMDBError) -> Bool {
+    guard let log = try CommitLogFile.open(for: path) else { return false }
     defer { log.close() }
+    guard let header = try log.header() else {
+      // Without its header nobody can tell whose it is, unless the store here needs one.
+      if try log.isNew() { return false }
+      return try !LogMark.isSet(path: path)
+    }
+    guard header.mayBeNeeded else { return false }
     let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-    guard descriptor >= 0 else { return false }
+    guard descriptor >= 0 else { throw LMDBError(errno, "open") }
     defer { Foundation.close(descriptor) }
-    guard let header = try? log.header(), header.mayBeNeeded else { return false }
     let mark = LogMark(descriptor: descriptor, pageSize: header.pageSize)
-    if (try? mark.hasLeft(header)) == true { return false }
-    return (try? mark.identity()) != header.identity
+    if try mark.hasLeft(header) { return false }
+    return try mark.identity() != header.identity
   }
 
   /// Makes way for a log of a store that has none here. A log that some store may need is kept under another name: as when

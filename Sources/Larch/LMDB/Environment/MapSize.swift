@@ -74,7 +74,7 @@ final class MapSize {
     let (pages, overflow) = (Int(info.me_last_pgno) &+ 1)
       .multipliedReportingOverflow(by: Int(statistics.ms_psize))
     // Whoever asks for so much would ask again and again.
-    if overflow { throw LMDBError(MDB_CORRUPTED, "mdb_env_info") }
+    if overflow || pages < 0 { throw LMDBError(MDB_CORRUPTED, "mdb_env_info") }
     return max(Int(status.st_size), pages)
   }
 

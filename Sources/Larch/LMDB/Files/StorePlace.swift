@@ -75,7 +75,7 @@ extension TemporaryFile {
         guard unlink(location.lockPath) == 0 || errno == ENOENT else {
           throw LMDBError(errno, "unlink")
         }
-        let hasOwnLog = old != nil && !location.hasForeignLog()
+        let hasOwnLog = old == nil ? false : try !location.hasForeignLog()
         if old != nil { BackupExclusion.pass(from: location.path, to: path) }
         guard rename(path, location.path) == 0 else { throw LMDBError(errno, "rename") }
         // The log of the old file, if that was left behind; the new file does not have its number. Any other one
@@ -119,7 +119,8 @@ extension StoreLocation {
       let place = try PlaceLock(path, isExclusive: true)
       defer { withExtendedLifetime(place) {} }
       if try isInUse() { throw LMDBError(EBUSY, "fcntl") }
-      let log = place == nil || hasForeignLog() ? [] : [logPath]
+      let keepsLog = place == nil ? true : try hasForeignLog()
+      let log = keepsLog ? [] : [logPath]
       for name in [SuccessorFile.path(for: path), path, lockPath] + log {
         guard unlink(name) == 0 || errno == ENOENT else { throw LMDBError(errno, "unlink") }
       }

@@ -74,18 +74,30 @@ extension LMDBReader {
   var hasItsNumber: Bool { transaction.hasItsNumber }
 
   /// Begins again while others commit at the same moment, which seldom takes two attempts.
+  ///
+  /// Others who commit change the number. If it stays the same, no commit can explain what the file says: another
+  /// program has written over the file or removed its lock file.
   @inline(never)
   func renewUntilItHasItsNumber() -> Int32 {
+    var (number, attempts) = (transaction.id, 0)
     while true {
       mdb_txn_reset(transaction.pointer)
       let code = mdb_txn_renew(transaction.pointer)
       if code != MDB_SUCCESS || hasItsNumber { return code }
+      attempts = transaction.id == number ? attempts + 1 : 0
+      number = transaction.id
+      guard attempts < Self.attemptsWithOneNumber else {
+        mdb_txn_reset(transaction.pointer)
+        return MDB_CORRUPTED
+      }
     }
   }
+
+  private static let attemptsWithOneNumber = 100
 }
 
 extension LMDBTransaction {
-  /// Whether a read certainly has the state of its number. After its beginning this is known only while no more than
+  /// Whether a read has the state of its number. After its beginning this is known only while no more than
   /// one commit has followed.
   ///
   /// LMDB notes the number of the newest commit, and then copies the roots from the header of that
