@@ -38,6 +38,9 @@ class KeyCoding<Value>: _Witness, @unchecked Sendable {
   /// Whether that makes any value.
   var readsComponents: Bool { false }
 
+  /// Whether keys of a type with raw values have other values, which it declares.
+  var hasOtherValues: Bool { false }
+
   /// How optionals of the type are written.
   func optional() -> KeyCoding<Value?> { OptionalKey(self) }
 
@@ -110,10 +113,12 @@ class DerivedKey<Value: IndexKey>: KeyCoding<Value>, @unchecked Sendable {
   }
 }
 
-/// For a type that can be made from its raw value.
+/// For a type that can be made from its raw value, where that is its index value.
 final class RawValueKey<Value: IndexKey & RawRepresentable>: DerivedKey<Value>, @unchecked Sendable
 where Value.RawValue: IndexKey {
   private let raw = Value.RawValue.keyCoding
+  /// Whether it is for all values; nil if each must be asked.
+  private let isRaw = RawIndexValue.holds(for: Value.self)
 
   override func make(_ known: KeyValue, at target: UnsafeMutablePointer<Value>) -> Bool {
     make(at: target) { raw.make(known, at: $0) }
@@ -125,9 +130,11 @@ where Value.RawValue: IndexKey {
     make(at: target) { raw.make(component: component, at: $0) }
   }
 
-  override var readsComponents: Bool { raw.readsComponents }
+  override var hasOtherValues: Bool { isRaw == false }
 
-  override var idKind: RecordIDKind? { raw.idKind }
+  override var readsComponents: Bool { isRaw != false && raw.readsComponents }
+
+  override var idKind: RecordIDKind? { form == raw.form ? raw.idKind : nil }
 
   override func assigned(_ number: Int64) -> Value? {
     raw.assigned(number).flatMap { Value(rawValue: $0) }
@@ -143,9 +150,11 @@ where Value.RawValue: IndexKey {
     at target: UnsafeMutablePointer<Value>,
     _ makeRaw: (UnsafeMutablePointer<Value.RawValue>) -> Bool
   ) -> Bool {
-    withUnsafeTemporaryAllocation(of: Value.RawValue.self, capacity: 1) { room in
+    if isRaw == false { return false }
+    return withUnsafeTemporaryAllocation(of: Value.RawValue.self, capacity: 1) { room in
       guard let start = room.baseAddress, makeRaw(start) else { return false }
-      guard let value = Value(rawValue: start.move()) else { return false }
+      guard let value = Value(rawValue: start.move()), isRaw == true || RawIndexValue.holds(value)
+      else { return false }
       target.initialize(to: value)
       return true
     }

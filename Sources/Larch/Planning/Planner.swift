@@ -154,6 +154,10 @@ struct PlanTask {
         if place < after.values.count, KeyValue.compare(after.values[place], value) == 0 {
           continue
         }
+      } else if query.after == nil, case .place(let field, _) = term.field.identity,
+        isConstant(field, conjuncts)
+      {
+        continue
       }
       kept.append(place)
     }
@@ -181,6 +185,14 @@ struct PlanTask {
       }
     }
     return nil
+  }
+
+  /// Whether every row has the same case of an enum.
+  private static func isConstant(_ field: FieldIdentity, _ conjuncts: [Conjunct]) -> Bool {
+    conjuncts.contains { conjunct in
+      guard case .field(let filter) = conjunct.node, case .equal = filter.test else { return false }
+      return filter.field.identity == field && !filter.field.isMultiple
+    }
   }
 
   /// The one value that every row has in the field.

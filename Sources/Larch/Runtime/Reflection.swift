@@ -116,6 +116,22 @@ enum Reflection {
     return Int(emptyCases)
   }
 
+  /// All cases of an enum without payloads, each at the place of its byte. Nil if they cannot be listed, or if one is
+  /// not found by its raw value: the memory of an enum of Objective-C is the raw value itself.
+  static func cases<Enumeration>(of type: Enumeration.Type) -> [Enumeration]? {
+    guard isTrusted, let count = caseCount(of: type) else { return nil }
+    let cases = (0..<count).compactMap { value(of: type, byte: UInt8(truncatingIfNeeded: $0)) }
+    return cases.count == count && cases.allSatisfy(isFoundByRawValue) ? cases : nil
+  }
+
+  private static func isFoundByRawValue<Value>(_ value: Value) -> Bool {
+    func isFound<Raw: RawRepresentable>(_ raw: Raw) -> Bool {
+      guard let found = Raw(rawValue: raw.rawValue) else { return false }
+      return withUnsafeBytes(of: found) { a in withUnsafeBytes(of: raw) { a.elementsEqual($0) } }
+    }
+    return (value as? any RawRepresentable).map { isFound($0) } ?? true
+  }
+
   // MARK: Self-test
 
   private struct Sample {

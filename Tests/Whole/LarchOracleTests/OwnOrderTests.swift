@@ -191,6 +191,113 @@ struct OwnOrderTests {
     #expect(try store.max(\Shirt.size) == .large)
   }
 
+  @Test("An equality of the field leaves the order to the next one, which an index has")
+  func fixed() throws {
+    var random = SeededGenerator(seed: 86_000)
+    let store = try Self.store(&random)
+    let query = Ticket.where { $0.level == .second && $0.number == 2 }
+      .sorted(by: \.number).then(by: \.level)
+    let plan = try store.explain(query)
+    #expect(!plan.contains("sort by"), "\(plan)")
+    let all = try store.fetch(Ticket.all).filter { $0.level == .second && $0.number == 2 }
+    #expect(try !all.isEmpty && store.fetch(query) == all)
+    var (pages, next) = ([RecordID<Ticket>](), query.limit(2))
+    while pages.count <= all.count {
+      let page = try store.page(next)
+      pages += page.records.map(\.id)
+      guard let token = page.next else { break }
+      next = next.after(token)
+    }
+    #expect(pages == all.map(\.id))
+  }
+
+  /// The enum of an older version of the program.
+  enum OldPriority: String, Codable, CaseIterable, IndexKey, Comparable {
+    case low, high, urgent
+
+    static func < (a: Self, b: Self) -> Bool {
+      allCases.firstIndex(of: a)! < allCases.firstIndex(of: b)!
+    }
+  }
+
+  struct OldTask: Record {
+    var id = RecordID<OldTask>()
+    var priority: OldPriority
+    static let collectionName = "Task"
+  }
+
+  struct NewTask: Record {
+    var id = RecordID<NewTask>()
+    var priority: Priority
+    static let collectionName = "Task"
+  }
+
+  @Test("A token of another order of the cases is refused")
+  func tokens() throws {
+    try withScratchPath { path throws in
+      do {
+        let store = try Store(at: path, for: OldTask.self)
+        try store.write { tx throws in
+          for number in 0..<9 {
+            var task = OldTask(priority: OldPriority.allCases[number % 3])
+            try tx.insert(&task)
+          }
+        }
+        let token = try #require(
+          try store.page(OldTask.all.sorted(by: \.priority).limit(4)).next)
+        store.close()
+        let new = try Store(at: path, for: NewTask.self)
+        defer { new.close() }
+        let query = NewTask.all.sorted(by: \.priority).after(token)
+        #expect(caught { _ = try new.fetch(query) }?.code == .invalidQuery)
+      }
+    }
+  }
+
+  /// Two cases are equal, and so are their keys.
+  enum Grade: String, Codable, CaseIterable, IndexKey, Comparable {
+    case third, second, middle, first
+
+    private var rank: Int {
+      switch self {
+      case .third: 0
+      case .second, .middle: 1
+      case .first: 2
+      }
+    }
+    var indexValue: String { ["z", "m", "a"][rank] }
+
+    static func == (a: Self, b: Self) -> Bool { a.rank == b.rank }
+    static func < (a: Self, b: Self) -> Bool { a.rank < b.rank }
+    func hash(into hasher: inout Hasher) { hasher.combine(rank) }
+  }
+
+  struct Pupil: Record {
+    var id = RecordID<Pupil>()
+    var grade: Grade
+    var name: Int
+  }
+
+  @Test("Cases that are equal are one value of an order, a section and a group")
+  func equalCases() throws {
+    let store = try Store.checked(for: Pupil.self)
+    try store.write { tx throws in
+      for number in 0..<24 {
+        var pupil = Pupil(grade: Grade.allCases[number % 4], name: number * 7 % 24)
+        try tx.insert(&pupil)
+      }
+    }
+    let all = try store.fetch(Pupil.all)
+    let sorted = all.sorted { ($0.grade, $0.name) < ($1.grade, $1.name) }
+    #expect(
+      try store.ids(Pupil.all.sorted(by: \.grade).then(by: \.name)) == sorted.map(\.id))
+    let sections = Pupil.all.sectioned(by: \.grade)
+    #expect(try store.fetch(sections).map(\.count) == [6, 12, 6])
+    #expect(try store.count(sections) == 3)
+    #expect(try store.counts(by: \Pupil.grade).map(\.count) == [6, 12, 6])
+    #expect(try store.max(\Pupil.grade) == .first && store.min(\Pupil.grade) == .third)
+  }
+
   @Test("Joins follow `<`, and the text of a query the stored values")
   func others() throws {
     var random = SeededGenerator(seed: 84_000)

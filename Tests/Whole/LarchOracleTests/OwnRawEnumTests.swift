@@ -168,6 +168,81 @@ struct OwnRawEnumTests {
     #expect(try store.verify().isClean)
   }
 
+  /// The index value of a case is the raw value of another one.
+  enum Reversed: Int, Codable, CaseIterable, IndexKey {
+    case one = 1
+    case two = 2
+    case three = 3
+
+    var indexValue: Int { 4 - rawValue }
+  }
+
+  /// The same of a type whose values cannot be listed.
+  struct Negated: RawRepresentable, Codable, Hashable, IndexKey {
+    var rawValue: Int
+    var indexValue: Int { -rawValue }
+  }
+
+  struct Turned: Record {
+    var id = RecordID<Turned>()
+    var place: Reversed
+    var other: Reversed?
+    var number: Negated
+    static let schema = Schema<Turned> {
+      Index(\.place, \.number)
+      Index(\.other)
+      Index(\.number)
+    }
+  }
+
+  @Test("A value is never taken from an index value that is another raw value")
+  func ownIndexValue() throws {
+    let store = try Store.checked(for: Turned.self)
+    try store.write { tx throws in
+      for number in 0..<30 {
+        var record = Turned(
+          place: Reversed.allCases[number % 3],
+          other: number % 4 == 0 ? nil : Reversed.allCases[number % 5 % 3],
+          number: Negated(rawValue: number * 7 % 11 - 5))
+        try tx.insert(&record)
+      }
+    }
+    let all = try store.fetch(Turned.all)
+    func counts<Value: Hashable>(_ values: [Value]) -> [Value: Int] {
+      values.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+    }
+    func found<Value: Hashable>(_ list: [(value: Value, count: Int)]) -> [Value: Int] {
+      Dictionary(uniqueKeysWithValues: list.map { ($0.value, $0.count) })
+    }
+    #expect(try found(store.counts(by: \Turned.place)) == counts(all.map(\.place)))
+    #expect(try found(store.counts(by: \Turned.other)) == counts(all.map(\.other)))
+    #expect(try found(store.counts(by: \Turned.number)) == counts(all.map(\.number)))
+    let selected = try store.fetch(
+      Turned.where { $0.place == .one }.select(\.place, \.number))
+    #expect(selected.allSatisfy { $0.0 == .one })
+    #expect(selected.map(\.1) == all.filter { $0.place == .one }.map(\.number))
+    #expect(
+      try store.fetch(Turned.all.sorted(by: \.number).select(\.number))
+        == all.map(\.number).sorted { $0.rawValue > $1.rawValue })
+    #expect(
+      try Set(store.fetch(Turned.all.select(\.other).distinct())) == Set(all.map(\.other)))
+    #expect(try store.min(\Turned.place) == .three && store.max(\Turned.place) == .one)
+    #expect(try store.max(\Turned.other) == .one)
+    #expect(try store.min(\Turned.number) == Negated(rawValue: all.map(\.number.rawValue).max()!))
+    let groups = try store.fetch(
+      Turned.all.grouped(by: \.place).select(.count, .min(\.number), .max(\.number)))
+    for group in groups {
+      let numbers = all.filter { $0.place == group.key }.map(\.number.rawValue)
+      #expect(group.1 == numbers.count)
+      #expect(group.2?.rawValue == numbers.max() && group.3?.rawValue == numbers.min())
+    }
+    #expect(
+      try store.fetch(Turned.all.sectioned(by: \.place)).map(\.value) == [.three, .two, .one])
+    // A text goes by what is stored.
+    #expect(
+      try store.ids(Turned.query(text: "place = 1")) == all.filter { $0.place == .one }.map(\.id))
+  }
+
   struct Task<Layout: TaskLayout>: Record {
     var id = RecordID<Self>()
     var priority: Priority

@@ -3,7 +3,15 @@ internal import Foundation
 extension StoreLocation {
   /// Whether the log beside the file at this place is that of another store, which may need it. A log that cannot be
   /// read is an error, since it must not be removed.
-  func hasForeignLog() throws(LMDBError) -> Bool {
+  func hasForeignLog() throws -> Bool {
+    do throws(LMDBError) {
+      return try isLogForeign()
+    } catch {
+      throw error.larchError(path: logPath)
+    }
+  }
+
+  private func isLogForeign() throws(LMDBError) -> Bool {
     guard let log = try CommitLogFile.open(for: path) else { return false }
     defer { log.close() }
     guard let header = try log.header() else {

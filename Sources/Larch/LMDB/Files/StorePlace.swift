@@ -68,21 +68,21 @@ extension TemporaryFile {
   /// A crash leaves the old file or the new one, and neither with the lock file of the other.
   func replace(at location: StoreLocation) throws {
     try location.withDirectoryLock { directory in
-      do throws(LMDBError) {
+      do {
         let old = try PlaceLock(location.path, isExclusive: true)
         defer { withExtendedLifetime(old) {} }
         if old != nil, try location.isInUse() { throw LMDBError(EBUSY, "fcntl") }
+        let hasOwnLog = old == nil ? false : try !location.hasForeignLog()
         guard unlink(location.lockPath) == 0 || errno == ENOENT else {
           throw LMDBError(errno, "unlink")
         }
-        let hasOwnLog = old == nil ? false : try !location.hasForeignLog()
         if old != nil { BackupExclusion.pass(from: location.path, to: path) }
         guard rename(path, location.path) == 0 else { throw LMDBError(errno, "rename") }
         // The log of the old file, if that was left behind; the new file does not have its number. Any other one
         // may be needed by a store elsewhere, and the next opening moves it aside.
         if hasOwnLog { unlink(location.logPath) }
         if fsync(directory) != 0, errno != EINVAL { throw LMDBError(errno, "fsync") }
-      } catch {
+      } catch let error as LMDBError {
         if error.code == EBUSY { throw location.busy }
         throw error.larchError(path: location.path)
       }
@@ -115,7 +115,7 @@ extension StoreLocation {
   /// The lock file and the commit log are removed last. The log of another store stays: it may have been moved, and
   /// need it.
   func removeStore(_ directory: Int32) throws -> Bool {
-    do throws(LMDBError) {
+    do {
       let place = try PlaceLock(path, isExclusive: true)
       defer { withExtendedLifetime(place) {} }
       if try isInUse() { throw LMDBError(EBUSY, "fcntl") }
@@ -126,7 +126,7 @@ extension StoreLocation {
       }
       if fsync(directory) != 0, errno != EINVAL { throw LMDBError(errno, "fsync") }
       return place != nil
-    } catch {
+    } catch let error as LMDBError {
       if error.code == EBUSY { throw busy }
       throw error.larchError(path: path)
     }

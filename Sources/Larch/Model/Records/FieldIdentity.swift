@@ -6,8 +6,9 @@ package enum FieldIdentity: Hashable, @unchecked Sendable {
   case stored([String])
   /// A value of the decoded record only. Key paths are immutable; only their equality is used.
   case computed(AnyKeyPath)
-  /// The place of the value of a field in its own order, where its keys have another one.
-  indirect case place(of: FieldIdentity)
+  /// The place of the value of a field in its own order, where its keys have another one. The cases are in
+  /// that order: those of another enum, or of another version of the program, may have other places.
+  indirect case place(of: FieldIdentity, cases: String)
 
   init(_ keyPath: AnyKeyPath, _ resolution: FieldNaming.Resolution) {
     switch resolution {

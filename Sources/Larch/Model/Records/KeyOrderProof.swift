@@ -3,24 +3,39 @@
 /// An ``IndexKey`` promises that. But an enum with a raw value gets its key automatically, and
 /// often has a `<` in the order of its cases.
 enum KeyOrderProof {
-  /// The place of each case by its byte, for enums whose keys have another order.
-  private static let places = Locked<[ObjectIdentifier: [UInt8]?]>([:])
+  /// An order of cases that is not that of their keys.
+  struct Order: Sendable {
+    /// The place of each case, by its byte. Cases with equal keys, of which neither comes first, share one.
+    let places: [UInt8]
+    /// The cases in this order, as text.
+    let cases: String
+  }
+
+  private struct Finding {
+    var isInOrder = true
+    /// Nil if the keys have it.
+    var order: Order?
+  }
+
+  private static let findings = Locked<[ObjectIdentifier: Finding]>([:])
   private static let equal = Locked<[ObjectIdentifier: Bool]>([:])
 
   /// False if two cases of the enum, or of the enum in the optional, contradict it.
-  static func holds(for type: Any.Type) -> Bool { places(of: type) == nil }
+  static func holds(for type: Any.Type) -> Bool { finding(for: type).isInOrder }
 
-  /// The place of each case in the order of its own `<`, by its byte: for an enum, or an enum in an
-  /// optional, whose keys have another order.
-  static func places(of type: Any.Type) -> [UInt8]? {
-    guard let type = Reflection.unwrapped(type) as? any (IndexKey & Comparable).Type,
-      Reflection.Kind(of: type) == .enumeration
-    else { return nil }
+  /// The order of the own `<` of an enum, or of the enum in an optional, if its keys have another one.
+  static func order(of type: Any.Type) -> Order? { finding(for: type).order }
+
+  private static func finding(for type: Any.Type) -> Finding {
+    let type = Reflection.unwrapped(type)
+    guard Reflection.Kind(of: type) == .enumeration,
+      let type = type as? any (IndexKey & Comparable).Type
+    else { return Finding() }
     let id = ObjectIdentifier(type)
-    if let known = places.withLock({ $0[id] }) { return known }
-    let found = find(type)
-    places.withLock { $0[id] = .some(found) }
-    return found
+    if let known = findings.withLock({ $0[id] }) { return known }
+    let finding = find(type)
+    findings.withLock { $0[id] = finding }
+    return finding
   }
 
   /// Whether two cases of an enum without payloads are equal exactly if their keys are. False if that
@@ -45,33 +60,41 @@ enum KeyOrderProof {
     }
   }
 
-  private static func find<Key: IndexKey & Comparable>(_ type: Key.Type) -> [UInt8]? {
-    guard let (cases, keys) = cases(of: type) else { return nil }
+  private static func find<Key: IndexKey & Comparable>(_ type: Key.Type) -> Finding {
+    guard let (cases, keys) = cases(of: type) else { return Finding() }
     let isInOrder = cases.indices.allSatisfy { a in
       cases.indices.allSatisfy { b in
         (cases[a] < cases[b]) == (KeyValue.compare(keys[a], keys[b]) < 0)
       }
     }
-    if isInOrder { return nil }
-    let order = cases.indices.sorted { a, b in
-      // A `<` that has neither of two cases first is no order; their keys are one.
-      cases[a] < cases[b]
-        || (!(cases[b] < cases[a]) && KeyValue.compare(keys[a], keys[b]) < 0)
+    if isInOrder { return Finding() }
+    if cases.count == 1 { return Finding(isInOrder: false) }
+    func precedes(_ a: Int, _ b: Int) -> Bool {
+      // A `<` that has neither of two different cases first is no order; their keys are one.
+      cases[a] < cases[b] || (!(cases[b] < cases[a]) && KeyValue.compare(keys[a], keys[b]) < 0)
+    }
+    let sorted = cases.indices.sorted(by: precedes)
+    if zip(sorted, sorted.dropFirst()).allSatisfy({ KeyValue.compare(keys[$0], keys[$1]) <= 0 }) {
+      return Finding(isInOrder: false)
     }
     var places = [UInt8](repeating: 0, count: cases.count)
-    for (place, byte) in order.enumerated() { places[byte] = UInt8(place) }
-    return places
+    var text = ""
+    for (number, byte) in sorted.enumerated() {
+      let isFirst = number == 0
+      let isTied = !isFirst && !precedes(sorted[number - 1], byte)
+      places[byte] =
+        isFirst ? 0 : isTied ? places[sorted[number - 1]] : places[sorted[number - 1]] + 1
+      text += isFirst ? "" : isTied ? " = " : " < "
+      text += keys[byte].map(\.description).joined(separator: ", ")
+    }
+    return Finding(isInOrder: false, order: Order(places: places, cases: text))
   }
 
   /// All cases of an enum without payloads, by their bytes, and the values of their keys.
   private static func cases<Key: IndexKey>(
     of type: Key.Type
   ) -> (cases: [Key], keys: [[KeyValue]])? {
-    guard Reflection.isTrusted, let count = Reflection.caseCount(of: type) else { return nil }
-    let cases = (0..<count).compactMap {
-      Reflection.value(of: type, byte: UInt8(truncatingIfNeeded: $0))
-    }
-    guard cases.count == count else { return nil }
+    guard let cases = Reflection.cases(of: type) else { return nil }
     let coding = Key.keyCoding
     return (cases, cases.map { coding.values(of: $0) })
   }

@@ -38,9 +38,8 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     related = nil
     error = nil
     key = keyType(Value.self).map { FieldKey($0, name: name, identity: identity, read: read) }
-    let ownOrder = key == nil ? nil : OwnOrder<Value>()
-    self.ownOrder = ownOrder?.field(of: name, identity, read)
-    orderedKey = ownOrder == nil ? key : nil
+    orderedKey = KeyOrderProof.holds(for: Value.self) ? key : nil
+    ownOrder = key == nil ? nil : OwnOrder<Value>()?.field(of: name, identity, read)
     anyElementKey = (Value.self as? any ElementSequence.Type).flatMap {
       Self.elementKey($0, name: name, identity: identity, read: read)
     }

@@ -49,6 +49,12 @@ package class FieldReference: @unchecked Sendable {
       form: form, isMultiple: isMultiple, isStandard: true, name: name, identity: identity)
   }
 
+  /// For the place of a case in the order of an enum, or of a related record's: the cases in that order.
+  var caseOrder: String? {
+    guard case .place(_, let cases) = (related?.field ?? self).identity else { return nil }
+    return cases
+  }
+
   /// The coding names of a field that can be tested on stored bytes; nil for all others. The id
   /// comes from the key of the record.
   package var storedPath: [String]? {

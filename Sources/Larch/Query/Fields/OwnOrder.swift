@@ -7,10 +7,12 @@ struct OwnOrder<Value>: Sendable {
   let form: KeyForm
   /// The place of a value as a key value.
   let place: @Sendable (Value) -> KeyValue
+  /// The cases in this order.
+  private let cases: String
 
   /// Nil if the keys of the values have their order.
   init?() {
-    guard let places = KeyOrderProof.places(of: Value.self) else { return nil }
+    guard let order = KeyOrderProof.order(of: Value.self) else { return nil }
     func caseReader<Key>(_: Key.Type) -> (@Sendable (Value) -> UInt8?)? {
       // The first byte of an enum without payloads is its case. `Key` is `Value`, or its optional is.
       if Value.self == Key.self {
@@ -27,8 +29,17 @@ struct OwnOrder<Value>: Sendable {
     guard let caseOf = _openExistential(type, do: caseReader) else { return nil }
     let number = KeyForm.primitive(.uint8)
     form = Value.self is any OptionalType.Type ? .optional(number) : number
-    place = { value in caseOf(value).map { .unsigned(UInt64(places[Int($0)])) } ?? .null }
+    cases = order.cases
+    place = { value in
+      guard let byte = caseOf(value) else { return .null }
+      // The memory of an enum of C may have any byte.
+      let places = order.places
+      return .unsigned(UInt64(Int(byte) < places.count ? places[Int(byte)] : byte))
+    }
   }
+
+  /// Whether a value is the nil of an optional.
+  func isNil(_ value: Value) -> Bool { if case .null = place(value) { true } else { false } }
 
   /// The field by which rows are sorted, for the field that has the values.
   func field<Root>(
@@ -36,7 +47,7 @@ struct OwnOrder<Value>: Sendable {
   ) -> TypedField<Root> {
     TypedField(
       form: form, isMultiple: false, isStandard: false, name: "\(name) by its own <",
-      identity: .place(of: identity),
+      identity: .place(of: identity, cases: cases),
       forEachValue: { [place] record, body in
         var values = KeyValues()
         values.append(place(read(record)))

@@ -59,7 +59,7 @@ extension PageToken {
     for term in query.order {
       parts.append(
         (term.descends ? "-" : "+") + term.textForm.mark + term.field.name + ":"
-          + term.field.form.description)
+          + term.field.form.description + (term.field.caseOrder.map { ":" + $0 } ?? ""))
     }
     parts.append(query.idsDescend ? "-" : "+")
     return parts.joined(separator: "\n")

@@ -106,7 +106,10 @@ extension FieldNode: StoredProperty {
     if (keyField ?? elementField)?.isStandard == true { return true }
     var type = Reflection.unwrapped(Value.self)
     if let list = type as? any MemberwiseCollection.Type { type = list.elementType }
-    return Reflection.unwrapped(type) is any RawRepresentable.Type
+    func hasOtherValues<Key: IndexKey>(_: Key.Type) -> Bool { Key.keyCoding.hasOtherValues }
+    let leaf = Reflection.unwrapped(type)
+    return leaf is any RawRepresentable.Type
+      && !((leaf as? any IndexKey.Type).map { hasOtherValues($0) } ?? false)
   }
 
   func property(named name: String) -> (any StoredProperty)? {

@@ -33,7 +33,8 @@ class FamilyMember<Row>: @unchecked Sendable {  // Its subclass has only constan
   final func isOrdered(as other: FamilyMember) -> Bool {
     order.count == other.order.count
       && zip(order, other.order).allSatisfy { a, b in
-        a.field.form == b.field.form && a.descends == b.descends && a.textForm == b.textForm
+        a.field.form == b.field.form && a.field.caseOrder == b.field.caseOrder
+          && a.descends == b.descends && a.textForm == b.textForm
       }
   }
 }

@@ -58,6 +58,11 @@ extension RecordReading {
   private func extreme<R: Record, Value: IndexKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>, descends: Bool
   ) throws -> Value? {
+    if FieldNode.of(keyPath).ownOrder != nil, let order = OwnOrder<Value>() {
+      // No more values than the enum has cases, in its order.
+      let values = try counts(by: keyPath, of: query).map(\.value)
+      return descends ? values.last { !order.isNil($0) } : values.first { !order.isNil($0) }
+    }
     let reference = TypedField.of(keyPath)
     var description = query.details
     let isPart = description.limit != nil || description.offset != 0 || description.after != nil
@@ -67,7 +72,7 @@ extension RecordReading {
         description.filter, .field(FieldFilter(reference, .within(lower: nil, upper: nil))),
       ])
       description.order = [
-        OrderTerm(field: FieldNode.of(keyPath).orderField, descends: descends)
+        OrderTerm(field: reference, descends: descends)
       ]
       description.idsDescend = false
       description.limit = 1
@@ -80,7 +85,6 @@ extension RecordReading {
       ) {
         run, access in
         let coding = Value.keyCoding
-        let order = ValueOrder<Value>()
         var best: [KeyValue]?
         var result: Value?
         while let row = try run.next() {
@@ -89,16 +93,12 @@ extension RecordReading {
             try run.values(of: 0)
             ?? record.map { coding.values(of: $0[keyPath: keyPath]) } ?? []
           guard FieldTest.within(lower: nil, upper: nil).matches(values) else { continue }
-          func value() throws -> Value {
-            try coding.read(values) ?? access.decode(row, of: run)[keyPath: keyPath]
-          }
-          let place = try order.values(values, of: value)
           if let best {
-            let comparison = KeyValue.compare(place, best)
-            guard descends ? comparison > 0 : comparison < 0 else { continue }
+            let order = KeyValue.compare(values, best)
+            guard descends ? order > 0 : order < 0 else { continue }
           }
-          best = place
-          result = try value()
+          best = values
+          result = try coding.read(values) ?? access.decode(row, of: run)[keyPath: keyPath]
         }
         return result
       }
