@@ -16,8 +16,9 @@
 /// ```
 ///
 /// `RawRepresentable` types get `indexValue` from their raw value and need only `extension Rank:
-/// IndexKey {}`. Larch implements the requirements with an underscore; do not implement or call
-/// them.
+/// IndexKey {}`. Where the `<` of an enum is another order than that of its raw values, orders follow
+/// the `<`, but no index serves them: give it an `indexValue` in that order, such as a number. Larch
+/// implements the requirements with an underscore; do not implement or call them.
 public protocol IndexKey: IndexableField {
   /// The type that represents this one in an index.
   associatedtype IndexValue: IndexKey

@@ -121,20 +121,22 @@ where Value.RawValue: IndexKey {
   private let isRaw = RawIndexValue.holds(for: Value.self)
 
   override func make(_ known: KeyValue, at target: UnsafeMutablePointer<Value>) -> Bool {
-    make(at: target) { raw.make(known, at: $0) }
+    if isRaw == false { return false }
+    return make(at: target, isIndexValue: true) { raw.make(known, at: $0) }
   }
 
   override func make(
     component: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Value>
   ) -> Bool {
-    make(at: target) { raw.make(component: component, at: $0) }
+    if isRaw == false { return false }
+    return make(at: target, isIndexValue: true) { raw.make(component: component, at: $0) }
   }
 
   override var hasOtherValues: Bool { isRaw == false }
 
   override var readsComponents: Bool { isRaw != false && raw.readsComponents }
 
-  override var idKind: RecordIDKind? { form == raw.form ? raw.idKind : nil }
+  override var idKind: RecordIDKind? { raw.idKind }
 
   override func assigned(_ number: Int64) -> Value? {
     raw.assigned(number).flatMap { Value(rawValue: $0) }
@@ -143,18 +145,19 @@ where Value.RawValue: IndexKey {
   override func makeID(
     _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Value>
   ) -> Bool {
-    make(at: target) { raw.makeID(key, at: $0) }
+    // The key of a record has the raw value of its id.
+    make(at: target, isIndexValue: false) { raw.makeID(key, at: $0) }
   }
 
+  /// - Parameter isIndexValue: whether the value is made from its index value.
   private func make(
-    at target: UnsafeMutablePointer<Value>,
+    at target: UnsafeMutablePointer<Value>, isIndexValue: Bool,
     _ makeRaw: (UnsafeMutablePointer<Value.RawValue>) -> Bool
   ) -> Bool {
-    if isRaw == false { return false }
-    return withUnsafeTemporaryAllocation(of: Value.RawValue.self, capacity: 1) { room in
+    withUnsafeTemporaryAllocation(of: Value.RawValue.self, capacity: 1) { room in
       guard let start = room.baseAddress, makeRaw(start) else { return false }
-      guard let value = Value(rawValue: start.move()), isRaw == true || RawIndexValue.holds(value)
-      else { return false }
+      guard let value = Value(rawValue: start.move()) else { return false }
+      if isIndexValue, isRaw != true, !RawIndexValue.holds(value) { return false }
       target.initialize(to: value)
       return true
     }

@@ -22,17 +22,21 @@ enum RawIndexValue {
   where Value.RawValue: IndexKey {
     let (index, raw) = (value.indexValue, value.rawValue)
     // The usual types, without an array for the values of each key.
-    if let areSame = areSame(index, raw, as: Int.self) ?? areSame(index, raw, as: String.self) {
-      return areSame
-    }
+    if areSameBytes(index, raw) || areSameTexts(index, raw) { return true }
     return KeyValue.compare(type(of: index).values(of: index), type(of: raw).values(of: raw)) == 0
   }
 
   @inline(__always)
-  private static func areSame<First, Second, Known: Equatable>(
-    _ first: First, _ second: Second, as type: Known.Type
-  ) -> Bool? {
-    guard First.self == type, Second.self == type else { return nil }
-    return unsafeBitCast(first, to: type) == unsafeBitCast(second, to: type)
+  private static func areSameBytes<First, Second>(_ first: First, _ second: Second) -> Bool {
+    guard First.self == Second.self, _isPOD(First.self) else { return false }
+    return withUnsafeBytes(of: first) { a in
+      withUnsafeBytes(of: second) { b in compareBytes(a, b) == 0 }
+    }
+  }
+
+  @inline(__always)
+  private static func areSameTexts<First, Second>(_ first: First, _ second: Second) -> Bool {
+    guard First.self == String.self, Second.self == String.self else { return false }
+    return unsafeBitCast(first, to: String.self) == unsafeBitCast(second, to: String.self)
   }
 }
