@@ -11,17 +11,29 @@ package struct MappedCursor {
     case unclear
   }
 
+  /// The next key of a tree of records, with its value.
+  enum NextEntry {
+    case entry(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)
+    case end
+    /// A page, or the value, is not what it should be. The cursor is where it was.
+    case unclear
+  }
+
   private let tree: MappedTree
   private var leaf: PageHeader
   private var count = 0
   private var place = 0
   private var node: PageNode
+  /// The page above the leaf, and the place of the leaf in it; -1 if that is not known.
+  private var parent: PageHeader
+  private var placeInParent = -1
 
   package init(_ tree: MappedTree) {
     self.tree = tree
     // Not read before a seek, which sets them.
     leaf = tree.page(at: 0)
     node = PageNode(base: leaf.base)
+    parent = leaf
   }
 
   /// The key at which it is, where it is stored.
@@ -33,6 +45,7 @@ package struct MappedCursor {
   /// Moves to the first key that is equal to or greater than the given one.
   package mutating func seek(atOrAfter key: UnsafeRawBufferPointer) -> Move {
     guard tree.tree.entries > 0 else { return .end }
+    placeInParent = -1
     guard let found = descend({ tree.place(of: key, in: $0) }) else { return .unclear }
     if found.place < found.page.count { return take(found.page, found.place) }
     guard found.page.count > 0 else { return .unclear }
@@ -58,6 +71,7 @@ package struct MappedCursor {
 
   private mutating func seek(_ place: (PageHeader) -> Int) -> Move {
     guard tree.tree.entries > 0 else { return .end }
+    placeInParent = -1
     guard let found = descend(place) else { return .unclear }
     return take(found.page, found.place)
   }
@@ -88,6 +102,46 @@ package struct MappedCursor {
     place > 0 ? take(leaf, place &- 1) : previousLeaf()
   }
 
+  /// Moves to the next key of a tree of records.
+  ///
+  /// Within a leaf only two fields are written, and the entry comes from what was found. A processor waits if
+  /// a whole structure is copied whose fields were just written.
+  @inline(__always)
+  mutating func nextEntry() -> NextEntry {
+    if place &+ 1 < count, let found = tree.node(place &+ 1, in: leaf), found.flags == 0,
+      let value = tree.singleValue(of: found)
+    {
+      place &+= 1
+      node = found
+      prefetchEntry()
+      return .entry(key: found.key, value: value)
+    }
+    return nextEntrySlowly()
+  }
+
+  /// Asks for the begin of an entry further on: to test a record takes less time than to wait for its bytes.
+  @inline(__always)
+  private func prefetchEntry() {
+    let ahead = place &+ MappedCursor.entriesAhead
+    guard ahead < count else { return }
+    let start = leaf.base + leaf.offset(ahead)
+    start.prefetch()
+    (start + 64).prefetch()
+  }
+
+  private static let entriesAhead = 3
+
+  /// The same for the first key of a leaf, and for a value with pages of its own.
+  @inline(never)
+  private mutating func nextEntrySlowly() -> NextEntry {
+    let before = self
+    let move = next()
+    if move == .end { return .end }
+    if move == .found, let value { return .entry(key: node.key, value: value) }
+    self = before
+    return .unclear
+  }
+
   @inline(__always)
   private mutating func take(_ page: PageHeader, _ place: Int) -> Move {
     guard let found = tree.node(place, in: page) else { return .unclear }
@@ -103,7 +157,7 @@ package struct MappedCursor {
     // It is at no key.
     guard count > 0 else { return .end }
     let key = node.key
-    switch neighbour(of: key, isNext: true) {
+    switch leafAfter(key) {
     case .none: return .end
     case .unclear: return .unclear
     case .leaf(let page):
@@ -114,10 +168,25 @@ package struct MappedCursor {
     }
   }
 
+  /// The leaf after the present one, which has the key. Most have the same page above them.
+  private mutating func leafAfter(_ key: UnsafeRawBufferPointer) -> Neighbour {
+    if placeInParent >= 0, placeInParent + 1 < parent.count,
+      let page = tree.child(placeInParent + 1, of: parent), page.flags == PageLayout.leaf
+    {
+      placeInParent += 1
+      if placeInParent + 1 < parent.count {
+        tree.node(placeInParent + 1, in: parent).map { tree.prefetchPage($0.child) }
+      }
+      return .leaf(page)
+    }
+    return neighbour(of: key, isNext: true)
+  }
+
   @inline(never)
   private mutating func previousLeaf() -> Move {
     guard count > 0 else { return .end }
     let key = node.key
+    placeInParent = -1
     switch neighbour(of: key, isNext: false) {
     case .none: return .end
     case .unclear: return .unclear
@@ -146,8 +215,9 @@ package struct MappedCursor {
 
   /// The leaf beside the present one, which has the key.
   ///
-  /// The pages above are not kept: to search them again costs less than one key of a leaf.
-  private func neighbour(of key: UnsafeRawBufferPointer, isNext: Bool) -> Neighbour {
+  /// Of the pages above only the nearest one is kept: to search the others again costs less than one key of
+  /// a leaf.
+  private mutating func neighbour(of key: UnsafeRawBufferPointer, isNext: Bool) -> Neighbour {
     guard var page = tree.page(tree.tree.root) else { return .unclear }
     var beside: PageHeader?
     for _ in 0..<PageLayout.maximumDepth {
@@ -162,6 +232,7 @@ package struct MappedCursor {
           return .unclear
         }
         beside = child
+        (parent, placeInParent) = (page, isNext ? place + 1 : -1)
       }
       guard let child = tree.child(place, of: page) else { return .unclear }
       page = child
@@ -170,11 +241,12 @@ package struct MappedCursor {
   }
 
   /// The first or the last leaf below a page.
-  private func edge(of page: PageHeader, isFirst: Bool) -> PageHeader? {
+  private mutating func edge(of page: PageHeader, isFirst: Bool) -> PageHeader? {
     var page = page
     for _ in 0..<PageLayout.maximumDepth {
       if page.flags == PageLayout.leaf { return page }
       guard let child = tree.child(isFirst ? 0 : page.count - 1, of: page) else { return nil }
+      (parent, placeInParent) = (page, isFirst ? 0 : -1)
       page = child
     }
     return nil

@@ -144,6 +144,11 @@ extension MappedTree {
       start: run.base + PageLayout.headerSize, count: node.valueSize)
   }
 
+  /// Asks for the header of a page.
+  func prefetchPage(_ number: UInt64) {
+    if number <= lastPage { page(at: number).base.prefetch() }
+  }
+
   /// Asks for the first bytes of a value with its own pages, in the first two of these.
   func prefetchLongValue(of node: PageNode) {
     let offset = node.value - page(around: node.base).base

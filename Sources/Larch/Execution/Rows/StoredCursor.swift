@@ -63,12 +63,13 @@ struct StoredCursor: ~Copyable {
   /// The next record; nil after the last one.
   @inline(__always)
   mutating func next() throws -> LMDBEntry? {
-    guard isOnPages, let key = pages?.key else { return try cursor?.next() }
-    if let move = pages?.next() {
-      if move == .end { return nil }
-      if move == .found, let entry = pages?.entry { return entry }
+    if isOnPages {
+      switch pages?.nextEntry() {
+      case .entry(let key, let value): return LMDBEntry(key: key, value: value)
+      case .end: return nil
+      case .unclear, nil: try leavePages(at: pages?.key)
+      }
     }
-    try leavePages(at: key)
     return try cursor?.next()
   }
 

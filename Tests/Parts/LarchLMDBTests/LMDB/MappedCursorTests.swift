@@ -157,6 +157,57 @@ struct MappedCursorTests {
     }
   }
 
+  @Test("Steps in both directions by turns, over the ends of leaves", arguments: 0..<4)
+  func turns(seed: Int) throws {
+    try withModels(seed) { model, tree, random in
+      let keys = model.keys
+      guard !keys.isEmpty else { return }
+      var cursor = MappedCursor(tree)
+      var place = random.below(keys.count)
+      #expect(keys[place].withUnsafeBytes { cursor.seek(atOrAfter: $0) } == .found)
+      var isNext = true
+      for _ in 0..<2_000 {
+        if random.below(10) == 0 { isNext.toggle() }
+        let wanted = place + (isNext ? 1 : -1)
+        guard keys.indices.contains(wanted) else {
+          isNext.toggle()
+          continue
+        }
+        place = wanted
+        if isNext, model.idSize == nil, random.below(2) == 0 {
+          guard case .entry(let key, let value) = cursor.nextEntry() else {
+            Issue.record("no entry at \(place)")
+            return
+          }
+          #expect([UInt8](key) == keys[place])
+          #expect([UInt8](value) == model.entries[keys[place]]?.first)
+        } else {
+          #expect((isNext ? cursor.next() : cursor.previous()) == .found)
+        }
+        check(cursor, model, keys[place])
+      }
+    }
+  }
+
+  @Test("The entries of a tree of records come one after the other", arguments: 0..<4)
+  func entries(seed: Int) throws {
+    try withModels(seed) { model, tree, _ in
+      guard model.idSize == nil else { return }
+      var cursor = MappedCursor(tree)
+      var found: [[UInt8]] = []
+      if cursor.first() == .found { found.append([UInt8](cursor.key)) }
+      while case .entry(let key, let value) = cursor.nextEntry() {
+        #expect([UInt8](value) == model.entries[[UInt8](key)]?.first)
+        found.append([UInt8](key))
+      }
+      #expect(found == model.keys)
+      guard case .end = cursor.nextEntry() else {
+        Issue.record("an entry after the last one")
+        return
+      }
+    }
+  }
+
   @Test("Several keys at once are found, and no others", arguments: 0..<4)
   func several(seed: Int) throws {
     try withModels(seed) { model, tree, random in
