@@ -77,7 +77,56 @@ extension FilterNode {
       }
     }
     if isNever { return .never }
+    if let simpler = try withEqualitiesKnown(list) { return simpler }
     return list.count == 1 ? list[0] : .all(list)
+  }
+
+  /// The parts of an `and` with the tests of an `or` decided whose field another part sets to one value;
+  /// nil if there are none.
+  private static func withEqualitiesKnown(_ list: [FilterNode]) throws -> FilterNode? {
+    guard list.count > 1, list.contains(where: { $0.isOr }) else { return nil }
+    var isChanged = false
+    let parts = list.map { part in
+      guard part.isOr else { return part }
+      var part = part
+      for case .field(let filter) in list where !filter.field.isMultiple {
+        guard case .equal(let values) = filter.test,
+          let simpler = part.knowing(filter.field, values)
+        else { continue }
+        part = simpler
+        isChanged = true
+      }
+      return part
+    }
+    return isChanged ? try every(of: parts, isNegated: false) : nil
+  }
+
+  private var isOr: Bool {
+    if case .any = self { return true }
+    return false
+  }
+
+  /// The filter for records in which a field has these values; nil if it does not test that field.
+  private func knowing(_ field: FieldReference, _ values: [KeyValue]) -> FilterNode? {
+    func simpler(_ nodes: [FilterNode]) -> [FilterNode]? {
+      var nodes = nodes
+      var isChanged = false
+      for place in nodes.indices {
+        guard let node = nodes[place].knowing(field, values) else { continue }
+        nodes[place] = node
+        isChanged = true
+      }
+      return isChanged ? nodes : nil
+    }
+    switch self {
+    case .all(let nodes): return simpler(nodes).map { .all($0) }
+    case .any(let nodes): return simpler(nodes).map { .any($0) }
+    case .not(let node): return node.knowing(field, values).map { .not($0) }
+    case .field(let filter):
+      guard filter.field.isSame(as: field) else { return nil }
+      return filter.test.matches(values) ? .always : .never
+    case .pair, .words, .record, .related: return nil
+    }
   }
 
   /// False if both together are never true.

@@ -198,6 +198,8 @@ protocol PlanStatistics {
   func estimate(_ lists: Plan.ListScan) throws -> Int
   /// The approximate number of records that a search finds.
   func estimate(_ search: Plan.SearchScan) throws -> Int
+  /// The number of pages with keys of an index: the fewer keys the entries have, the fewer pages.
+  func pagesOfKeys(index: Int) throws -> Int
   /// Some keys of a source, and what conditions say of some of its rows; nil if the source has no
   /// keys, or they cannot be sampled.
   ///
@@ -209,6 +211,8 @@ protocol PlanStatistics {
 
 extension PlanStatistics {
   func estimate(_ search: Plan.SearchScan) throws -> Int { try recordCount() }
+
+  func pagesOfKeys(index: Int) throws -> Int { 0 }
 
   func sample(
     _ source: Plan.Source, _ conditions: [FilterNode], rows count: Int

@@ -196,7 +196,8 @@ extension PlanTask {
     return best
   }
 
-  /// Removes indexes for which another one is at least as good in every respect.
+  /// Removes indexes for which another one is at least as good in every respect. Of two that are equally
+  /// good, both stay if the number of their keys may matter, which is a statistic.
   private func removeNeedless(_ matches: inout [IndexMatch]) {
     var merits: [Merit] = []
     for match in matches { merits.append(Merit(match, self)) }
@@ -205,11 +206,47 @@ extension PlanTask {
       let isNeedless = matches.indices.contains { other in
         other != place && merits[other].isAsGood(as: merits[place])
           && (!merits[place].isAsGood(as: merits[other])
-            || comesBefore(matches[other], match))
+            || (comesBefore(matches[other], match) && !areRivals(match, merits[place])))
       }
       if !isNeedless { kept.append(match) }
     }
     matches = kept
+  }
+
+  /// Whether an index can be much better than another one of the same merit: each of its keys is
+  /// tested, or some rows of each are put into order.
+  private func areRivals(_ match: IndexMatch, _ merit: Merit) -> Bool {
+    (merit.servesOrder && !merit.servesRows && wanted != nil)
+      || (merit.isCovering && merit.decided != merit.used) && !isSurelyGood(match)
+  }
+
+  /// Of indexes with the same merit, only the one with the fewest keys.
+  func withoutRivals(
+    _ matches: [IndexMatch], _ statistics: some PlanStatistics
+  ) throws -> [IndexMatch] {
+    if matches.count < 2 { return matches }
+    let merits = matches.map { Merit($0, self) }
+    var kept: [(match: IndexMatch, merit: Merit, pages: Int)] = []
+    for (match, merit) in zip(matches, merits) {
+      guard areRivals(match, merit) else {
+        kept.append((match, merit, 0))
+        continue
+      }
+      let pages = try statistics.pagesOfKeys(index: match.index)
+      let rival = kept.firstIndex {
+        $0.match.rangeCount == match.rangeCount && $0.merit.isAsGood(as: merit)
+          && merit.isAsGood(as: $0.merit)
+      }
+      guard let rival else {
+        kept.append((match, merit, pages))
+        continue
+      }
+      let isBetter =
+        pages == kept[rival].pages
+        ? comesBefore(match, kept[rival].match) : pages < kept[rival].pages
+      if isBetter { kept[rival] = (match, merit, pages) }
+    }
+    return kept.map(\.match)
   }
 
   private struct Merit {

@@ -1,28 +1,30 @@
 internal import Foundation
 
-// Costs are in steps from one key of an index to the next. They were measured with a million
-// records and rounded: only large differences decide.
-private enum Cost {
-  /// A look-up of a record by its id.
-  static let record = 10.0
-  /// A step to the next record of the collection.
-  static let nextRecord = 2.0
-  /// A check of a filter on a record.
-  static let check = 1.0
-  /// A check of words, which cuts the texts of a record.
-  static let words = 50.0
-  /// A look-up in an index.
-  static let range = 10.0
-  /// A step of a sort, taken n log n times.
-  static let sort = 0.3
-  /// A score of a record.
-  static let score = 1.0
-  /// An id that is sorted, digit by digit.
-  static let sortedID = 1.0
-  /// A query, beside its rows.
-  static let query = 256.0
-  /// So little that it is not noticed beside the query.
-  static let few = 64.0
+extension PlanTask {
+  /// Costs are in steps from one key of an index to the next. They were measured with a million
+  /// records and rounded: only large differences decide.
+  enum Cost {
+    /// A look-up of a record by its id.
+    static let record = 10.0
+    /// A step to the next record of the collection.
+    static let nextRecord = 2.0
+    /// A check of a filter on a record.
+    static let check = 1.0
+    /// A check of words, which cuts the texts of a record.
+    static let words = 50.0
+    /// A look-up in an index.
+    static let range = 10.0
+    /// A step of a sort, taken n log n times.
+    static let sort = 0.3
+    /// A score of a record.
+    static let score = 1.0
+    /// An id that is sorted, digit by digit.
+    static let sortedID = 1.0
+    /// A query, beside its rows.
+    static let query = 256.0
+    /// So little that it is not noticed beside the query.
+    static let few = 64.0
+  }
 }
 
 extension PlanTask {
@@ -32,6 +34,7 @@ extension PlanTask {
     _ statistics: some PlanStatistics
   ) throws -> Plan {
     let total = Double(try statistics.recordCount())
+    let matches = try withoutRivals(matches, statistics)
     var candidates = try candidates(matches, lists, ids, total, statistics)
     var both = intersection(candidates, total)
     let shares = shares(candidates, total)
@@ -85,91 +88,6 @@ extension PlanTask {
     return surest
   }
 
-  /// The plan of a candidate, with an alternative that limits its cost if it could be much higher.
-  ///
-  /// A plan that stops at the last wanted row is cheap if such rows are spread over the order. If
-  /// all of them are at the other end, it reads everything. And the other way round: where one that
-  /// reads all its rows seems cheaper, the wanted rows may still be the first of an order. So a part
-  /// of the cost is first spent on that.
-  private func plan(_ best: Int, of candidates: [Candidate], _ results: Double) -> Plan {
-    let first = candidates[best]
-    guard let wanted else { return plan(first) }
-    var sure = best
-    let whole = most(first, results)
-    var bound = whole
-    for place in candidates.indices {
-      let cost = most(candidates[place], results)
-      if cost < bound { (sure, bound) = (place, cost) }
-    }
-    if order.isAny {
-      return plan(first, inTurnsWith: candidates, but: best, results, whole)
-    }
-    if first.isInOrder {
-      if bound * PlanTask.bearable < whole {
-        return plan(
-          first, upTo: bound * PlanTask.turnPart, then: candidates[sure], costing: bound)
-      }
-      // It is expected to stop early itself.
-      if cost(first, results) * PlanTask.bearable < bound { return plan(first) }
-    }
-    let least =
-      first.isInOrder
-      ? self.least(first, wanted)
-      : cost(candidates[sure].atWorst, results, upToLimit: false, leavingAllKeys: true)
-    var trial: (candidate: Candidate, cost: Double)?
-    for (place, other) in candidates.enumerated()
-    where other.isInOrder && place != best && place != sure && !other.asksRelated {
-      guard
-        (self.least(other, wanted) + Cost.query) * PlanTask.worthTrying < least + Cost.query
-      else { continue }
-      let expected = cost(other, results)
-      if expected < trial?.cost ?? .infinity { trial = (other, expected) }
-    }
-    // Rows in the same order end at the same row.
-    guard let trial, !first.isInOrder || !candidates[sure].isInOrder else { return plan(first) }
-    return plan(
-      trial.candidate, upTo: bound * PlanTask.trialPart, then: candidates[sure], costing: bound)
-  }
-
-  /// For rows in any order: a plan that takes turns with the one that is expected to be next best.
-  private func plan(
-    _ first: Candidate, inTurnsWith others: [Candidate], but best: Int, _ results: Double,
-    _ whole: Double
-  ) -> Plan {
-    let expected = cost(first, results)
-    let budget = min(
-      PlanTask.turn * expected + Cost.few, max(PlanTask.firstTurn, PlanTask.slack * expected))
-    guard budget * PlanTask.bearable < whole else { return plan(first) }
-    var rest = others.indices.filter { $0 != best }.map { place in
-      (candidate: others[place], cost: cost(others[place], results))
-    }
-    rest.sort { $0.cost < $1.cost }
-    // Those that read the same entries in another order come last.
-    var bounds = [first.used]
-    var distinct: [(candidate: Candidate, cost: Double)] = []
-    var similar: [(candidate: Candidate, cost: Double)] = []
-    for way in rest {
-      if way.candidate.used != 0, bounds.contains(way.candidate.used) {
-        similar.append(way)
-      } else {
-        distinct.append(way)
-        bounds.append(way.candidate.used)
-      }
-    }
-    let ways = (distinct + similar).prefix(PlanTask.mostTurns - 1).map { way in
-      otherwise(way.candidate, upTo: budget, after: first, costing: way.cost)
-    }
-    var plan = plan(first)
-    plan.otherwise = ways.first
-    plan.others = Array(ways.dropFirst())
-    return plan
-  }
-
-  /// The cost if all wanted rows come first.
-  private func least(_ candidate: Candidate, _ wanted: Int) -> Double {
-    cost(candidate, max(candidate.passing, Double(wanted)))
-  }
-
   /// The cost if all wanted rows come last. If each row is one of them, they are the first ones.
   func most(_ candidate: Candidate, _ results: Double) -> Double {
     let candidate = candidate.atWorst
@@ -219,42 +137,10 @@ extension PlanTask {
     candidate.entriesOfKey = candidate.rows / max(keys, 1)
   }
 
-  private func plan(
-    _ first: Candidate, upTo bound: Double, then other: Candidate, costing work: Double
-  ) -> Plan {
-    var plan = plan(first)
-    plan.otherwise = otherwise(other, upTo: bound, after: first, costing: work)
-    return plan
-  }
-
-  private func otherwise(
-    _ other: Candidate, upTo bound: Double, after first: Candidate, costing work: Double
-  ) -> Plan.Otherwise {
-    Plan.Otherwise(
-      source: other.source, residue: other.residue, order: other.order,
-      records: Int(bound) / first.source.rowWork, entries: Int(bound), work: work)
-  }
-
-  /// A plan is abandoned when it may cost this many times as much as the alternative.
-  private static let bearable = 2.0
   /// How many times as many ids as expected may come before the last wanted row.
   private static let lateness = 10.0
   /// The product of two estimates must promise much.
   private static let marginOfProduct = 2.0
-  /// The part of the cost of the alternative after which it has its turn: with all of it, both would
-  /// cost more than twice as much as the alternative alone.
-  private static let turnPart = 0.8
-  /// How many times as much as the first rows of an order a plan may cost before these are tried.
-  private static let worthTrying = 3.5
-  /// The part of the cost of the other plan that is spent on that.
-  private static let trialPart = 0.33
-  /// How many times as much as expected a plan may cost before another one has its turn.
-  private static let turn = 2.0
-  /// The most that is spent on a first plan before that, unless it is expected to cost so much.
-  private static let firstTurn = 512.0
-  private static let slack = 1.25
-  /// The number of plans that take turns.
-  private static let mostTurns = 4
 
   /// Every candidate except intersections, with its number of rows.
   private func candidates(
@@ -437,9 +323,4 @@ extension Plan.Source {
     case .nothing, .records, .search, .union, .intersection: false
     }
   }
-}
-
-extension Candidate {
-  /// Whether rows are tested by related records, which costs more than a test of their own fields.
-  fileprivate var asksRelated: Bool { residue.contains(where: \.asksRelated) }
 }

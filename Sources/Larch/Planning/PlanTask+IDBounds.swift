@@ -22,6 +22,6 @@ extension PlanTask {
   }
 
   /// The number of records whose scan costs much more than searches for its bounds.
-  private static let worthBounding = 1_000.0
+  private static let worthBounding = 200.0
   private static let mostIDBounds = 2
 }

@@ -58,11 +58,27 @@ struct NormalFilterTests {
     try expect(person.score != .nan, "true")
     try expect(person.score < .nan, "false")
     try expect(person.age > 3 && person.age < 3, "false")
-    try expect(
-      person.age == 3 && (person.city == "a" || person.age == 4),
-      #"age == 3 && (city == "a" || age == 4)"#)
     try expect(person.company == nil && person.company == 3, "false")
     try expect([].contains(person.city) || person.age == 1, "age == 1")
+  }
+
+  @Test func `An or is decided by what an equality beside it says`() throws {
+    try expect(
+      person.age == 3 && (person.city == "a" || person.age == 4), #"age == 3 && city == "a""#)
+    try expect((person.age > 2 || person.city == "a") && person.age == 3, "age == 3")
+    try expect((person.age > 3 || person.age == 2) && person.age == 3, "false")
+    try expect(
+      person.nick == nil && (person.nick.hasPrefix("a") || !(person.nick != "b")), "false")
+    try expect(
+      person.city == "a" && (person.age == 1 || (person.city != "a" && person.note == "n")),
+      #"city == "a" && age == 1"#)
+    // One of several values is not the only one; a list leaves more than one.
+    try expect(
+      person.tags.contains("a") && (person.tags.contains("b") || person.age == 1),
+      #"tags.contains("a") && (tags.contains("b") || age == 1)"#)
+    try expect(
+      [1, 2].contains(person.age) && (person.age == 1 || person.city == "a"),
+      #"[1, 2].contains(age) && (age == 1 || city == "a")"#)
   }
 
   @Test func `A filter that cannot be asked is an error, whatever stands beside it`() throws {

@@ -126,6 +126,8 @@ private final class CountedStatistics: PlanStatistics {
 
   func estimate(_ lists: Plan.ListScan) throws -> Int { try statistics.estimate(lists) }
 
+  func pagesOfKeys(index: Int) throws -> Int { try statistics.pagesOfKeys(index: index) }
+
   func sample(
     _ source: Plan.Source, _ conditions: [FilterNode], rows count: Int
   ) throws -> PlanSample? {
@@ -221,7 +223,7 @@ private final class RegretRunner {
     where records > 0 || run.other != nil {
       counters.recordsExamined -= records
       work += try self.work(
-        of: other.source, other.order, entries: 0, records: records,
+        of: other.source, other.order, residue: other.residue, entries: 0, records: records,
         rows: counters.rowsReturned, isLimited: false)
     }
     let isLimited = asked.query.details.limit == counters.rowsReturned
@@ -230,21 +232,22 @@ private final class RegretRunner {
     work += RegretWork.range * ends * Double(plan.idBounds.count)
     work += RegretWork.range * Double(counters.groupsSkipped)
     work += try self.work(
-      of: plan.source, plan.order, entries: counters.entriesExamined,
+      of: plan.source, plan.order, residue: plan.residue, entries: counters.entriesExamined,
       records: counters.recordsExamined, rows: counters.rowsReturned, isLimited: isLimited)
     return work
   }
 
   private func work(
-    of source: Plan.Source, _ order: Plan.RowOrder, entries: Int, records: Int, rows: Int,
-    isLimited: Bool
+    of source: Plan.Source, _ order: Plan.RowOrder, residue: [FilterNode], entries: Int,
+    records: Int, rows: Int, isLimited: Bool
   ) throws -> Double {
     // Groups in any order may still be read in the order of ids, which their plan says.
     let isOrdered =
       !asked.need.isAnyOrder || asked.answer != nil || asked.query.details.after != nil
     var isSorted = false
     if isOrdered, case .sorted = order { isSorted = true }
-    var work = Double(entries) * (isCountedOnPages(source) ? RegretWork.countedKey : 1)
+    let isCounted = residue.isEmpty && isCountedOnPages(source)
+    var work = Double(entries) * (isCounted ? RegretWork.countedKey : 1)
     // Without more rows to find, each range was searched for.
     let ranges = source.rangeCount
     work += RegretWork.range * Double(isLimited ? min(ranges, max(1, entries)) : ranges)

@@ -32,6 +32,15 @@ struct IndexStatistics: PlanStatistics {
     }
   }
 
+  func pagesOfKeys(index: Int) throws -> Int {
+    do {
+      return try collection.index(at: index).database.statistics(in: try context.transaction())
+        .leafPages
+    } catch let error as LMDBError {
+      throw context.note(error)
+    }
+  }
+
   func estimate(_ lists: Plan.ListScan) throws -> Int {
     do {
       let (database, ranges) = try RelatedRoute.lists(lists, context)

@@ -72,19 +72,17 @@ extension PlanRun {
   private static let firstTurn = 256
 
   /// Counts the rows of a plan and of its alternatives in turns, until one of them has enough or has
-  /// no more. In each round a plan may read half as much again as in all rounds before.
+  /// no more. In each round a plan may read a quarter more than in all rounds before; one that has read more
+  /// than that waits until the others have read as much.
   private func countByTurns(_ plan: Plan, upTo most: Int) throws -> Int {
     guard let otherwise = plan.otherwise else { return 0 }
     var first = plan
     (first.otherwise, first.others) = (nil, [])
-    var counters = [try RowCounter(first, self, budget: otherwise.entries)]
+    var counters = [try RowCounter(first, self)]
     for alternative in plan.alternatives {
       var other = first
       (other.source, other.residue) = (alternative.source, alternative.residue)
-      counters.append(
-        try RowCounter(
-          other, self, budget: min(otherwise.entries, PlanRun.firstTurn), costing: alternative.work
-        ))
+      counters.append(try RowCounter(other, self, costing: alternative.work))
     }
     defer {
       countedOfAlternatives = []
@@ -94,10 +92,16 @@ extension PlanRun {
         if place > 0 { countedOfAlternatives.append(counted.recordsExamined) }
       }
     }
+    if let count = try counters[0].count(upTo: most, reading: otherwise.entries) { return count }
+    var spent = otherwise.entries
+    var turn = min(otherwise.entries, PlanRun.firstTurn)
     while true {
-      for counter in counters {
-        if let count = try counter.count(upTo: most) { return count }
+      for counter in counters where counter.budget < turn && counter.least <= spent {
+        let before = counter.budget
+        if let count = try counter.count(upTo: most, reading: turn) { return count }
+        spent += turn - before
       }
+      turn += turn / 4 + 1
     }
   }
 
@@ -208,14 +212,16 @@ private final class RowCounter {
   private let run: PlanRun
   private var rows: RowSource?
   private var count = 0
-  private var budget: Int
+  /// What it was allowed to read.
+  private(set) var budget = 0
   /// The cost of a record and its entry.
   private let step: Int
-  /// The budget without which it does not begin: nothing stops an intersection before its first row.
-  private let least: Int
+  /// What all plans together must have cost before it begins: nothing stops an intersection before
+  /// its first row.
+  let least: Int
 
   /// - Parameter work: the expected cost.
-  init(_ plan: Plan, _ owner: PlanRun, budget: Int, costing work: Double = 0) throws {
+  init(_ plan: Plan, _ owner: PlanRun, costing work: Double = 0) throws {
     if case .intersection = plan.source {
       least = Int(min(work, 1e9))
     } else {
@@ -224,16 +230,14 @@ private final class RowCounter {
     run = try PlanRun(
       plan, in: owner.collection, context: owner.context, typed: owner.typed)
     run.settings = owner.settings
-    self.budget = budget
     step = plan.source.rowWork
   }
 
-  /// The number of rows, or `most`; nil if it may have read too much for this time.
-  func count(upTo most: Int) throws -> Int? {
-    if budget < least {
-      endTurn()
-      return nil
-    }
+  /// The number of rows, or `most`; nil if it may have read too much.
+  ///
+  /// - Parameter budget: what it may read, with all that it has read before.
+  func count(upTo most: Int, reading budget: Int) throws -> Int? {
+    self.budget = budget
     run.reader.mostRecords = budget / step
     run.reader.mostEntries = budget
     do {
@@ -243,13 +247,8 @@ private final class RowCounter {
       while count < most, try rows.next() { count += 1 }
       return count
     } catch is CostLimitReached {
-      endTurn()
       return nil
     }
-  }
-
-  private func endTurn() {
-    budget = budget.addingReportingOverflow(budget / 2 + 1).partialValue
   }
 
   /// Ends the run.
