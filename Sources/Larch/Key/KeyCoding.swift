@@ -41,6 +41,12 @@ class KeyCoding<Value>: _Witness, @unchecked Sendable {
   /// Whether keys of a type with raw values have other values, which it declares.
   var hasOtherValues: Bool { false }
 
+  /// Whether some may have them, so that each value must be asked.
+  var mayHaveOtherValues: Bool { false }
+
+  /// Whether the key of a value is that of its raw value.
+  func isRawValue(_ value: Value) -> Bool { true }
+
   /// How optionals of the type are written.
   func optional() -> KeyCoding<Value?> { OptionalKey(self) }
 
@@ -116,71 +122,29 @@ class DerivedKey<Value: IndexKey>: KeyCoding<Value>, @unchecked Sendable {
 /// For a type that can be made from its raw value, where that is its index value.
 final class RawValueKey<Value: IndexKey & RawRepresentable>: DerivedKey<Value>, @unchecked Sendable
 where Value.RawValue: IndexKey {
-  private let raw = IdentifierKey<Value>()
+  private let raw = Value.RawValue.keyCoding
   /// Whether it is for all values; nil if each must be asked.
   private let isRaw = RawIndexValue.holds(for: Value.self)
 
   override func make(_ known: KeyValue, at target: UnsafeMutablePointer<Value>) -> Bool {
-    isRaw != false && raw.make(known, at: target) && isIndexValue(of: target)
+    if isRaw == false { return false }
+    return make(at: target, isIndexValue: true) { raw.make(known, at: $0) }
   }
 
   override func make(
     component: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Value>
   ) -> Bool {
-    isRaw != false && raw.make(component: component, at: target) && isIndexValue(of: target)
-  }
-
-  /// Whether what the value was made of is its index value; if not, there is no value.
-  private func isIndexValue(of made: UnsafeMutablePointer<Value>) -> Bool {
-    if isRaw == true || RawIndexValue.holds(made.pointee) { return true }
-    made.deinitialize(count: 1)
-    return false
+    if isRaw == false { return false }
+    return make(at: target, isIndexValue: true) { raw.make(component: component, at: $0) }
   }
 
   override var hasOtherValues: Bool { isRaw == false }
 
+  override var mayHaveOtherValues: Bool { isRaw != true }
+
+  override func isRawValue(_ value: Value) -> Bool { isRaw == true || RawIndexValue.holds(value) }
+
   override var readsComponents: Bool { isRaw != false && raw.readsComponents }
-
-  // A type may become that of ids in another module than the one that says it can be a key.
-
-  override var idKind: RecordIDKind? { raw.idKind }
-
-  override func assigned(_ number: Int64) -> Value? { raw.assigned(number) }
-
-  override func makeID(
-    _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Value>
-  ) -> Bool {
-    raw.makeID(key, at: target)
-  }
-}
-
-/// For the type of an id that has a raw value: as that, whatever index value it declares. Records are stored
-/// under the raw value, and another one would not be found there.
-final class IdentifierKey<Value: RawRepresentable>: KeyCoding<Value>, @unchecked Sendable
-where Value.RawValue: IndexKey {
-  private let raw = Value.RawValue.keyCoding
-
-  init() { super.init(raw.form, isStandard: false) }
-
-  override func write(_ value: Value, to writer: inout KeyWriter, isLast: Bool) {
-    raw.write(value.rawValue, to: &writer, isLast: isLast)
-  }
-
-  override func append(_ value: Value, to values: inout KeyValues) {
-    raw.append(value.rawValue, to: &values)
-  }
-
-  override func make(_ known: KeyValue, at target: UnsafeMutablePointer<Value>) -> Bool {
-    make(at: target) { raw.make(known, at: $0) }
-  }
-
-  override func make(
-    component: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Value>
-  ) -> Bool {
-    make(at: target) { raw.make(component: component, at: $0) }
-  }
-
-  override var readsComponents: Bool { raw.readsComponents }
 
   override var idKind: RecordIDKind? { raw.idKind }
 
@@ -191,17 +155,19 @@ where Value.RawValue: IndexKey {
   override func makeID(
     _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Value>
   ) -> Bool {
-    make(at: target) { raw.makeID(key, at: $0) }
+    // The key of a record has the raw value of its id.
+    make(at: target, isIndexValue: false) { raw.makeID(key, at: $0) }
   }
 
+  /// - Parameter isIndexValue: whether the value is made from its index value.
   private func make(
-    at target: UnsafeMutablePointer<Value>,
+    at target: UnsafeMutablePointer<Value>, isIndexValue: Bool,
     _ makeRaw: (UnsafeMutablePointer<Value.RawValue>) -> Bool
   ) -> Bool {
     withUnsafeTemporaryAllocation(of: Value.RawValue.self, capacity: 1) { room in
-      guard let start = room.baseAddress, makeRaw(start),
-        let value = Value(rawValue: start.move())
-      else { return false }
+      guard let start = room.baseAddress, makeRaw(start) else { return false }
+      guard let value = Value(rawValue: start.move()) else { return false }
+      if isIndexValue, isRaw != true, !RawIndexValue.holds(value) { return false }
       target.initialize(to: value)
       return true
     }

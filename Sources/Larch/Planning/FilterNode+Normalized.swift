@@ -84,10 +84,11 @@ extension FilterNode {
   /// The parts of an `and` with the tests of an `or` decided whose field another part sets to one value;
   /// nil if there are none.
   private static func withEqualitiesKnown(_ list: [FilterNode]) throws -> FilterNode? {
-    guard list.count > 1, list.contains(where: { $0.isOr }) else { return nil }
+    guard list.count > 1, list.contains(where: \.isOr) else { return nil }
     var isChanged = false
     let parts = list.map { part in
-      guard part.isOr else { return part }
+      // What may fail must not depend on what stands beside it, nor on the indexes that there are.
+      guard part.isOr, !part.mayFail else { return part }
       var part = part
       for case .field(let filter) in list where !filter.field.isMultiple {
         guard case .equal(let values) = filter.test,

@@ -59,7 +59,7 @@ extension PlanTask {
     }
     rest.sort { $0.cost < $1.cost }
     // Those that read the same entries in another order, or more than these, come last.
-    var bounds = [first.used]
+    var bounds = first.source.isOfOneIndex ? [first.used] : []
     var distinct: [(candidate: Candidate, cost: Double)] = []
     var similar: [(candidate: Candidate, cost: Double)] = []
     for way in rest {
@@ -68,7 +68,7 @@ extension PlanTask {
         similar.append(way)
       } else {
         distinct.append(way)
-        if !way.candidate.source.isIntersection { bounds.append(used) }
+        if way.candidate.source.isOfOneIndex { bounds.append(used) }
       }
     }
     var ways = Array((distinct + similar).prefix(PlanTask.mostTurns - 1))
@@ -131,5 +131,13 @@ extension Plan.Source {
   fileprivate var isIntersection: Bool {
     if case .intersection = self { return true }
     return false
+  }
+
+  /// Whether it reads the entries of one scan, which others with the same bounds read too.
+  fileprivate var isOfOneIndex: Bool {
+    switch self {
+    case .union, .intersection: false
+    case .nothing, .records, .index, .list, .search: true
+    }
   }
 }

@@ -81,6 +81,16 @@ struct NormalFilterTests {
       #"[1, 2].contains(age) && (age == 1 || city == "a")"#)
   }
 
+  @Test func `What may fail stays in an or, whatever an equality beside it says`() throws {
+    let failing = FilterNode.record(
+      RecordTest<PlanPerson>(text: "fails", mayFail: true) { _ in throw CancellationError() })
+    let city = (person.city == "a").node
+    #expect(try FilterNode.all([city, .any([failing, city])]).normalized().mayFail)
+    let surely = FilterNode.record(RecordTest<PlanPerson>(text: "sure") { _ in false })
+    #expect(
+      try FilterNode.all([city, .any([surely, city])]).normalized().text == #"city == "a""#)
+  }
+
   @Test func `A filter that cannot be asked is an error, whatever stands beside it`() throws {
     let broken = person.note.contains(pattern: "(") && [].contains(person.city)
     #expect(throws: LarchError.self) { try broken.node.normalized() }

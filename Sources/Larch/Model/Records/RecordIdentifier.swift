@@ -3,9 +3,8 @@ public import Foundation
 /// A type that can be the `id` of a record: `RecordID`, `UUID`, `String`, any integer, or your own
 /// type with one of these as its raw value (`struct ISBN: RawRepresentable, RecordIdentifier`).
 ///
-/// Records are stored in the order of their ids, which for your own type is that of its raw values, in
-/// indexes too: an `indexValue` of its own is not used. Larch implements the requirements with an
-/// underscore.
+/// Records are stored in the order of their ids. Larch implements the requirements with an
+/// underscore; your own type gets them from its raw value.
 public protocol RecordIdentifier: Hashable, Codable, Sendable, IndexKey, IDReference
 where _ReferencedID == Self {
   /// Writes the bytes that the record is stored under.
@@ -42,10 +41,6 @@ extension RecordIdentifier {
 }
 
 extension RecordIdentifier where Self: RawRepresentable, RawValue: RecordIdentifier {
-  /// As the raw value.
-  @_documentation(visibility: private)
-  public static var _key: _Witness { IdentifierKey<Self>() }
-
   /// The bytes of the raw value.
   @_documentation(visibility: private)
   public func _writeID(to writer: inout KeyWriter) throws { try rawValue._writeID(to: &writer) }

@@ -93,6 +93,7 @@ extension WriteTransaction {
     _ record: R, _ mode: SaveMode, isNew: Bool, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>, _ transaction: LMDBTransaction
   ) throws {
+    if declarations.idKey.mayHaveOtherValues { try checkKey(of: record.id, declarations) }
     guard var save = try compare(record, mode, isNew: isNew, in: collection, transaction)
     else { return }
     if declarations.hasRules {
@@ -107,6 +108,23 @@ extension WriteTransaction {
       }
     }
     try apply(record, save, in: collection, declarations, transaction)
+  }
+
+  /// Records are stored under the raw values of their ids. Filters and indexes go by index values, and would
+  /// not find a record whose id has another one.
+  @inline(never)
+  private func checkKey<R: Record>(
+    of id: R.ID, _ declarations: TypedDeclarations<R>
+  ) throws {
+    if declarations.idKey.isRawValue(id) { return }
+    throw LarchError(
+      .fieldMismatch,
+      "The `indexValue` of the id is not its raw value, under which the record is stored; remove the `indexValue` from the type of the id."
+    ) {
+      $0.collection = R.collectionName
+      $0.field = "id"
+      $0.id = "\(id)"
+    }
   }
 
   // MARK: Identify
