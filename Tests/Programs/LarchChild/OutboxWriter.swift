@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Larch
 internal import LarchCrashSupport
 internal import LarchTestSupport
@@ -36,5 +37,8 @@ func outboxWriter(_ arguments: [String]) throws {
     } catch is Undone {
       _ = random.next()
     }
+    // LMDB's write lock is not fair between processes: whoever takes it again at once may keep others waiting
+    // for minutes.
+    usleep(50)
   }
 }
