@@ -119,7 +119,7 @@ package struct MappedCursor {
     return nextEntrySlowly()
   }
 
-  /// Asks for the begin of an entry further on: to test a record takes less time than to wait for its bytes.
+  /// Asks for the beginning of an entry further on: to test a record takes less time than to wait for its bytes.
   @inline(__always)
   private func prefetchEntry() {
     let ahead = place &+ MappedCursor.entriesAhead
@@ -131,7 +131,7 @@ package struct MappedCursor {
 
   private static let entriesAhead = 3
 
-  /// The same for the first key of a leaf, and for a value with pages of its own.
+  /// `nextEntry` for the first key of a leaf, and for a value with pages of its own.
   @inline(never)
   private mutating func nextEntrySlowly() -> NextEntry {
     let before = self

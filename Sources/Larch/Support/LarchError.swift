@@ -233,7 +233,8 @@ extension LarchError.Code {
   public static let idChanged = Self(rawValue: "id_changed")
   /// The type has no stored field with this name.
   public static let unknownField = Self(rawValue: "unknown_field")
-  /// The value of a property differs from what its type encodes for it.
+  /// The value of a property differs from what its type encodes for it, or the `indexValue` of an id from its
+  /// raw value.
   public static let fieldMismatch = Self(rawValue: "field_mismatch")
 
   // Associations

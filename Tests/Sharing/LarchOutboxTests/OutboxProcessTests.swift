@@ -63,8 +63,8 @@ struct OutboxProcessTests {
       let reached = try #require(try writer.outboxHeader()).place.position
       try waitUntil { try writer.outboxHeader()?.place.position ?? 0 > reached + 50 }
       for child in children { try child.killHard() }
-      // A child that was killed behind the last write of a commit has not told others of it. Readers see that
-      // commit when the next writer has found it.
+      // A child may die after its commit is in the file, but before the lock file says so. Readers then miss
+      // the commit until another write begins.
       try writer.write { _ in }
       let follower = try files.open(files.follower)
       defer { follower.close() }
